@@ -1,0 +1,23 @@
+import { AppError } from './errors.ts'
+
+/** What the deployment tells a function; each is read on first use, never at import. */
+const VARIABLES = {
+  table: 'ESPALIER_TABLE',
+  bucket: 'ESPALIER_BUCKET',
+  stateMachineArn: 'ESPALIER_STATE_MACHINE_ARN',
+  functionPrefix: 'ESPALIER_FUNCTION_PREFIX',
+  /** `version:base64` pairs of 32 bytes, separated by commas, the current one first. */
+  masterKeys: 'ESPALIER_MASTER_KEYS',
+  /** Where people reach the API, without a slash at its end. */
+  publicUrl: 'ESPALIER_PUBLIC_URL',
+} as const
+
+export type ConfigName = keyof typeof VARIABLES
+
+/** The value of one configuration variable, or NOT_CONFIGURED naming what must be set. */
+export const config = (name: ConfigName): string => {
+  const variable = VARIABLES[name]
+  const value = process.env[variable]
+  if (value) return value
+  throw new AppError('NOT_CONFIGURED', `The environment variable ${variable} is not set.`)
+}

@@ -1,0 +1,56 @@
+/**
+ * The closed list of error codes, each with its HTTP status. Nothing else leaves the platform:
+ * an error that is not an AppError is INTERNAL, and its text stays in the log.
+ */
+export const ERROR_STATUS = {
+  BAD_REQUEST: 400,
+  INVALID_JSON: 400,
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  TOOL_DISABLED: 403,
+  OPERATION_DISABLED: 403,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  INVALID_STATE: 409,
+  DIGEST_MISMATCH: 409,
+  TOOL_UNAVAILABLE: 409,
+  REQUEST_IN_PROGRESS: 409,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  MISDIRECTED_REQUEST: 421,
+  VALIDATION_ERROR: 422,
+  IDEMPOTENCY_MISMATCH: 422,
+  DECRYPTION_FAILED: 422,
+  SETTING_MISSING: 422,
+  TOO_MANY_REQUESTS: 429,
+  INTERNAL: 500,
+  NOT_CONFIGURED: 500,
+  MODEL_ERROR: 502,
+} as const
+
+export type ErrorCode = keyof typeof ERROR_STATUS
+
+/** The one error class: a code, a message that says what to do, and details that may be shown. */
+export class AppError extends Error {
+  readonly code: ErrorCode
+  readonly details: unknown
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { details?: unknown; cause?: unknown } = {},
+  ) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    this.name = 'AppError'
+    this.code = code
+    this.details = options.details
+  }
+}
+
+/** Whether an error is ours and has one of these codes. */
+export const hasCode = (error: unknown, ...codes: ErrorCode[]): error is AppError =>
+  error instanceof AppError && codes.includes(error.code)
+
+/** 404, worded alike for what does not exist and for what is not the caller's. */
+export const notFound = (what: string, id: string): AppError =>
+  new AppError('NOT_FOUND', `There is no ${what} "${id}", or it is not yours.`)

@@ -1,0 +1,42 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+export type LogEntry = { time: string; level: LogLevel; event: string } & Record<string, unknown>
+export type LogSink = (entry: LogEntry) => void
+
+/** The ids that every line of one request or tick carries. */
+const ids = new AsyncLocalStorage<Record<string, string>>()
+
+/** Runs `work` so that its log lines carry these ids. */
+export const withLogIds = <T>(add: Record<string, string>, work: () => T): T =>
+  ids.run({ ...ids.getStore(), ...add }, work)
+
+/** One JSON object a line, as CloudWatch reads it. */
+const toStandardOutput: LogSink = entry => {
+  process.stdout.write(`${JSON.stringify(entry)}\n`)
+}
+
+let sink: LogSink = toStandardOutput
+
+/** Sends log entries elsewhere (the local runner prints them for people); returns the old sink. */
+export const setLogSink = (next: LogSink): LogSink => {
+  const previous = sink
+  sink = next
+  return previous
+}
+
+/**
+ * Logs an event, named noun-verb (`task-completed`), with fields that must hold no content of
+ * users, no argument, no setting and no URL with a query: ids, codes, counts and durations.
+ */
+export const log = (level: LogLevel, event: string, fields: Record<string, unknown> = {}): void =>
+  sink({ time: new Date().toISOString(), level, event, ...ids.getStore(), ...fields })
+
+/** An error's name, message and causes as fields; the stack only of errors that are not ours. */
+export const errorFields = (error: unknown): Record<string, unknown> => {
+  if (!(error instanceof Error)) return { error: String(error) }
+  const code = 'code' in error ? { code: error.code } : {}
+  const stack = error.name === 'AppError' ? {} : { stack: error.stack }
+  const cause = error.cause === undefined ? {} : { cause: errorFields(error.cause) }
+  return { error: `${error.name}: ${error.message}`, ...code, ...stack, ...cause }
+}
