@@ -1,0 +1,15 @@
+/**
+ * JSON with sorted keys and without undefined: equal values give equal text. For digests of
+ * values that came from JSON or zod; it is not for cycles.
+ */
+export const canonicalJson = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(item => canonicalJson(item ?? null)).join(',')}]`
+  if (typeof value === 'object' && value !== null && !('toJSON' in value)) {
+    const entries = Object.entries(value)
+      .filter(([, item]) => item !== undefined)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`)
+    return `{${entries.join(',')}}`
+  }
+  return JSON.stringify(value) ?? 'null'
+}

@@ -1,0 +1,108 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb'
+import { marshall } from '@aws-sdk/util-dynamodb'
+
+/** A test of one attribute, for conditions. A bare value means "equals". */
+export type Test =
+  | { test: 'absent' }
+  | { test: 'present' }
+  | { test: '=' | '<>' | '<' | '<=' | '>' | '>='; value: unknown }
+  | { test: 'in'; values: unknown[] }
+  | { test: 'lacks'; value: string }
+
+/** A condition: every attribute named passes its test, and one of the alternatives in `any`. */
+export type Where = { [attribute: string]: unknown; any?: Where[] }
+
+export type Change = {
+  set?: Record<string, unknown>
+  remove?: string[]
+  add?: Record<string, number | Set<string>>
+}
+
+export const is = {
+  absent: { test: 'absent' },
+  present: { test: 'present' },
+  not: (value: unknown): Test => ({ test: '<>', value }),
+  below: (value: unknown): Test => ({ test: '<', value }),
+  atMost: (value: unknown): Test => ({ test: '<=', value }),
+  above: (value: unknown): Test => ({ test: '>', value }),
+  atLeast: (value: unknown): Test => ({ test: '>=', value }),
+  oneOf: (values: unknown[]): Test => ({ test: 'in', values }),
+  /** For sets of strings: this value is not in it. */
+  without: (value: string): Test => ({ test: 'lacks', value }),
+} satisfies Record<string, Test | ((...values: never[]) => Test)>
+
+/** Collects the names and values that one request's expressions refer to. */
+export const collector = () => {
+  const names: Record<string, string> = {}
+  const labels = new Map<string, string>()
+  const values: Record<string, AttributeValue> = {}
+  return {
+    name: (attribute: string): string => {
+      const label = labels.get(attribute) ?? `#n${labels.size}`
+      labels.set(attribute, label)
+      names[label] = attribute
+      return label
+    },
+    value: (value: unknown): string => {
+      const label = `:v${Object.keys(values).length}`
+      values[label] = marshall({ value }, MARSHALL_OPTIONS).value as AttributeValue
+      return label
+    },
+    attributes: () => ({
+      ...(Object.keys(names).length > 0 ? { ExpressionAttributeNames: names } : {}),
+      ...(Object.keys(values).length > 0 ? { ExpressionAttributeValues: values } : {}),
+    }),
+  }
+}
+type Collector = ReturnType<typeof collector>
+
+export const MARSHALL_OPTIONS = { removeUndefinedValues: true } as const
+
+/** A condition's text, or undefined where it tests nothing. */
+export const conditionOf = (where: Where, collect: Collector): string | undefined => {
+  const parts = Object.entries(where).flatMap(([attribute, test]) => {
+    if (test === undefined) return []
+    if (attribute === 'any') return anyOf(test as Where[], collect)
+    return testOf(collect.name(attribute), test, collect)
+  })
+  return parts.map(part => (parts.length > 1 ? `(${part})` : part)).join(' AND ') || undefined
+}
+
+/** An update's text. */
+export const updateOf = (
+  { set = {}, remove = [], add = {} }: Change,
+  collect: Collector,
+): string => {
+  const sets = Object.entries(set).filter(([, value]) => value !== undefined)
+  const clauses: [string, string[]][] = [
+    ['SET', sets.map(([name, value]) => `${collect.name(name)} = ${collect.value(value)}`)],
+    ['REMOVE', remove.map(name => collect.name(name))],
+    ['ADD', Object.entries(add).map(([name, by]) => `${collect.name(name)} ${collect.value(by)}`)],
+  ]
+  return clauses
+    .filter(([, parts]) => parts.length > 0)
+    .map(([verb, parts]) => `${verb} ${parts.join(', ')}`)
+    .join(' ')
+}
+
+const anyOf = (alternatives: Where[], collect: Collector): string =>
+  alternatives.map(where => `(${conditionOf(where, collect)})`).join(' OR ')
+
+const isTest = (value: unknown): value is Test =>
+  typeof value === 'object' && value !== null && 'test' in value
+
+const testOf = (name: string, test: unknown, collect: Collector): string => {
+  if (!isTest(test)) return `${name} = ${collect.value(test)}`
+  switch (test.test) {
+    case 'absent':
+      return `attribute_not_exists(${name})`
+    case 'present':
+      return `attribute_exists(${name})`
+    case 'in':
+      return `${name} IN (${test.values.map(value => collect.value(value)).join(', ')})`
+    case 'lacks':
+      return `NOT contains(${name}, ${collect.value(test.value)})`
+    default:
+      return `${name} ${test.test} ${collect.value(test.value)}`
+  }
+}

@@ -1,0 +1,110 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import * as z from 'zod'
+import { type Clock, isoNow, systemClock } from '../core/clock.ts'
+import { derivedId, type Id, idOf, newId } from '../core/ids.ts'
+import * as table from '../data/table.ts'
+import { PrincipalId } from './principal.ts'
+
+/** What a user's key may do beyond reading and running; off unless asked for. */
+export const KEY_SCOPES = ['decide'] as const
+
+export const ApiKey = z.object({
+  id: idOf('key'),
+  name: z.string(),
+  /** Whom the key acts for: a user, or one agent. */
+  subjectId: z.union([idOf('user'), idOf('agent')]),
+  principalId: PrincipalId,
+  scopes: z.array(z.enum(KEY_SCOPES)),
+  /** SHA-256 of the key's whole text, which nobody can be shown again. */
+  hash: z.string(),
+  createdAt: z.iso.datetime(),
+  expiresAt: z.iso.datetime().optional(),
+  revokedAt: z.iso.datetime().optional(),
+})
+export type ApiKey = z.infer<typeof ApiKey>
+
+// Access patterns: one key by id; a principal's keys, newest first.
+export const keyKey = (id: Id<'key'>): table.Key => ({ pk: id, sk: 'key' })
+const indexesOf = (key: ApiKey) => ({
+  gsi1pk: `${key.principalId}#key`,
+  gsi1sk: `${key.createdAt}#${key.id}`,
+})
+
+/** 256 bits, as base64url. */
+const SECRET_BYTES = 32
+const SECRET_CHARS = 43
+const ULID = '[0-9A-HJKMNP-TV-Z]{26}'
+const KEY_TEXT = new RegExp(
+  `^esp_(?<key>${ULID})_(?<subject>[ua]${ULID})_(?<principal>[ug]${ULID})_[\\w-]{${SECRET_CHARS}}$`,
+)
+const KINDS = { u: 'user', a: 'agent', g: 'group' } as const
+
+/**
+ * What a key's text says of itself: which rows to read. It proves nothing: the stored hash does.
+ * A text that isn't ours (an operator may choose the first key) only names its record.
+ */
+export type KeyClaim = {
+  keyId: Id<'key'>
+  subjectId?: ApiKey['subjectId']
+  principalId?: PrincipalId
+}
+
+export const readClaim = (text: string): KeyClaim => {
+  const groups = KEY_TEXT.exec(text)?.groups
+  if (!groups) return { keyId: derivedId('key', text) }
+  return {
+    keyId: `key_${groups.key}`,
+    subjectId: expand(groups.subject) as ApiKey['subjectId'],
+    principalId: expand(groups.principal) as PrincipalId,
+  }
+}
+
+/** Whether a text is this key's, and the key still counts. */
+export const isValid = (key: ApiKey, text: string, clock: Clock = systemClock): boolean =>
+  timingSafeEqual(Buffer.from(key.hash, 'hex'), hashOf(text)) &&
+  key.revokedAt === undefined &&
+  (key.expiresAt === undefined || key.expiresAt > isoNow(clock))
+
+/** Makes a key; its text is in the answer and nowhere else. */
+export const createKey = async (
+  owner: Pick<ApiKey, 'name' | 'subjectId' | 'principalId' | 'scopes' | 'expiresAt'>,
+  { clock = systemClock, text: chosen }: { clock?: Clock; text?: string } = {},
+): Promise<{ key: ApiKey; text: string }> => {
+  const id = chosen === undefined ? newId('key') : readClaim(chosen).keyId
+  const text = chosen ?? textOf(id, owner)
+  const key: ApiKey = {
+    id,
+    ...owner,
+    hash: hashOf(text).toString('hex'),
+    createdAt: isoNow(clock),
+  }
+  await table.insert(ApiKey, key, { key: keyKey(id), indexes: indexesOf(key) })
+  return { key, text }
+}
+
+export const getKey = (id: Id<'key'>) => table.get(ApiKey, keyKey(id))
+
+/** Revokes a key for good; revoking again changes nothing. */
+export const revokeKey = (id: Id<'key'>, clock: Clock = systemClock) =>
+  table.update(
+    ApiKey,
+    keyKey(id),
+    { set: { revokedAt: isoNow(clock) } },
+    { where: { revokedAt: { test: 'absent' } } },
+  )
+
+const textOf = (id: Id<'key'>, owner: Pick<ApiKey, 'subjectId' | 'principalId'>): string =>
+  [
+    'esp',
+    id.slice('key_'.length),
+    shorten(owner.subjectId),
+    shorten(owner.principalId),
+    randomBytes(SECRET_BYTES).toString('base64url'),
+  ].join('_')
+
+const shorten = (id: string): string => id.charAt(0) + id.slice(id.indexOf('_') + 1)
+
+const expand = (short = ''): string =>
+  `${KINDS[short.charAt(0) as keyof typeof KINDS]}_${short.slice(1)}`
+
+const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest()

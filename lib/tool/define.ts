@@ -1,0 +1,209 @@
+import * as z from 'zod'
+import type { Clock } from '../core/clock.ts'
+import { AppError } from '../core/errors.ts'
+import type { Id } from '../core/ids.ts'
+import type { SettingDefinition, SettingValue, SettingValues } from './setting.ts'
+
+/** What a repeat of an operation does: nothing, the same effect again, or a second effect. */
+export type Effect = 'read' | 'idempotent' | 'once'
+
+/** What a function may touch beyond the floor that every operation has. */
+export type Resource = 'media' | 'tasks' | 'agents'
+
+export const CATEGORIES = [
+  'general',
+  'research',
+  'communication',
+  'productivity',
+  'data',
+  'system',
+] as const
+export type Category = (typeof CATEGORIES)[number]
+
+/** What an operation's code gets: everything comes in here, nothing is ambient. */
+export type CallContext<Parameters = unknown, Settings = unknown> = {
+  parameters: Parameters
+  settings: Settings
+  call: { id: Id<'call'> }
+  agent: { id: Id<'agent'>; name: string }
+  /** Who owns the agent, read from the agent's row and never from whoever is signed in. */
+  principal: { id: Id<'user'> | Id<'group'> }
+  task?: { id: Id<'task'>; rootId: Id<'task'> }
+  meta: Record<string, string>
+  clock: Clock
+  /** Aborts when the operation's time is up. */
+  signal: AbortSignal
+  /** The same for every run of one call: pass it on to what the operation calls. */
+  idempotencyKey: string
+}
+
+type OperationOptions = {
+  /** What the model reads of this operation. */
+  description: string
+  /** What a repeat does; `once` unless said. */
+  effect?: Effect
+  enabledByDefault?: boolean
+  requiresApprovalByDefault?: boolean
+  /** The function's own limits and reach. */
+  timeoutSeconds?: number
+  memoryMb?: number
+  touches?: readonly Resource[]
+}
+
+type OperationInput<Parameters extends z.ZodObject, Settings> = OperationOptions & {
+  parameters: Parameters
+  /** One sentence for the person who approves, from the arguments alone. */
+  describe: (parameters: z.output<Parameters>) => string
+  execute: (context: CallContext<z.output<Parameters>, Settings>) => unknown
+}
+
+type ToolOptions = {
+  name: string
+  description: string
+  displayName?: string
+  category?: Category
+  icon?: string
+  recommendsSkills?: readonly string[]
+  /** The name of the property that says which operation is meant; `action` unless said. */
+  discriminator?: string
+  /** What the model sees of one result at most, in characters; 100,000 unless said. */
+  maxResultChars?: number
+}
+
+/** One operation as the platform sees it; its code's types were checked where it was declared. */
+export type Operation = Required<OperationOptions> & {
+  name: string
+  parameters: z.ZodObject
+  describe(parameters: unknown): string
+  execute(context: CallContext): unknown
+}
+
+/** A tool as the platform sees it. */
+export type Tool = Required<Omit<ToolOptions, 'icon'>> & {
+  icon?: string
+  settings: Record<string, SettingDefinition>
+  operations: Record<string, Operation>
+  available(context: { settings: Record<string, SettingValue | undefined> }): boolean
+}
+
+export const NAME_PATTERN = /^[a-z][a-z0-9_]*$/
+export const DEFAULT_DISCRIMINATOR = 'action'
+/** Characters of a result that a model sees unless its tool says otherwise (design, section 3). */
+export const DEFAULT_MAX_RESULT_CHARS = 100_000
+/** What an operation is awaited for at most; a longer one runs as an event (design, section 6). */
+export const MAX_AWAITED_SECONDS = 25
+export const DEFAULT_TIMEOUT_SECONDS = 25
+export const DEFAULT_MEMORY_MB = 512
+
+/**
+ * Declares a tool. From the declaration come its routes and functions, the schema that models
+ * see, its settings form and its approval card. Throws INVALID_DEFINITION when the module loads,
+ * naming the tool and what to change.
+ */
+export const defineTool = <
+  const Settings extends Record<string, SettingDefinition>,
+  Parameters extends Record<string, z.ZodObject>,
+>(
+  definition: ToolOptions & {
+    settings?: Settings
+    /** False hides the tool from the model and refuses its calls. */
+    available?: (context: { settings: SettingValues<Settings> }) => boolean
+    operations: {
+      [Name in keyof Parameters]: OperationInput<Parameters[Name], SettingValues<Settings>>
+    }
+  },
+): Tool => {
+  const inputs = definition.operations as unknown as Record<
+    string,
+    OperationInput<z.ZodObject, unknown>
+  >
+  const operations = Object.fromEntries(
+    Object.entries(inputs).map(([name, input]) => [name, completeOperation(name, input)]),
+  )
+  const { settings = {}, available = () => true, ...options } = definition
+  const tool: Tool = {
+    displayName: titleOf(definition.name),
+    category: 'general',
+    recommendsSkills: [],
+    discriminator: DEFAULT_DISCRIMINATOR,
+    maxResultChars: DEFAULT_MAX_RESULT_CHARS,
+    ...options,
+    settings,
+    operations,
+    available: available as Tool['available'],
+  }
+  checkTool(tool)
+  return tool
+}
+
+const completeOperation = (
+  name: string,
+  input: OperationInput<z.ZodObject, unknown>,
+): Operation => ({
+  effect: 'once',
+  enabledByDefault: true,
+  requiresApprovalByDefault: false,
+  timeoutSeconds: DEFAULT_TIMEOUT_SECONDS,
+  memoryMb: DEFAULT_MEMORY_MB,
+  touches: [],
+  ...input,
+  name,
+  // An argument that nobody declared is named in an error, never dropped.
+  parameters: input.parameters.strict(),
+})
+
+const checkTool = (tool: Tool): void => {
+  const fail = (problem: string): never => {
+    throw new AppError('INVALID_DEFINITION', `Tool "${tool.name}": ${problem}`)
+  }
+  if (!NAME_PATTERN.test(tool.name)) fail(`its name must match ${NAME_PATTERN}.`)
+  const operations = Object.values(tool.operations)
+  if (operations.length === 0) fail('it declares no operation; add one under "operations".')
+  for (const operation of operations) checkOperation(tool, operation, fail)
+  for (const [key, definition] of Object.entries(tool.settings)) {
+    if (!NAME_PATTERN.test(key)) fail(`the setting "${key}" must match ${NAME_PATTERN}.`)
+    if (definition.type === 'password' && definition.exposeToLlm)
+      fail(`the password "${key}" can't be exposed to a model; remove exposeToLlm.`)
+  }
+  checkSharedParameters(operations, fail)
+}
+
+const checkOperation = (tool: Tool, operation: Operation, fail: (problem: string) => never) => {
+  const { name } = operation
+  if (!NAME_PATTERN.test(name)) fail(`the operation "${name}" must match ${NAME_PATTERN}.`)
+  if (tool.discriminator in operation.parameters.shape)
+    fail(
+      `the operation "${name}" has a parameter "${tool.discriminator}", which names the operation. ` +
+        'Rename the parameter, or give the tool another discriminator.',
+    )
+  if (operation.timeoutSeconds > MAX_AWAITED_SECONDS)
+    fail(`the operation "${name}" may take at most ${MAX_AWAITED_SECONDS} seconds.`)
+}
+
+/** One flat schema has one place for each name, so a shared name needs one schema. */
+const checkSharedParameters = (operations: Operation[], fail: (problem: string) => never) => {
+  const seen = new Map<string, { operation: string; schema: z.core.$ZodType }>()
+  for (const operation of operations)
+    for (const [name, schema] of Object.entries(operation.parameters.shape)) {
+      const first = seen.get(name)
+      if (!first) seen.set(name, { operation: operation.name, schema })
+      else if (first.schema !== schema && !sameShape(first.schema, schema))
+        fail(
+          `"${first.operation}" and "${operation.name}" give the parameter "${name}" different ` +
+            'schemas. Share one constant, or rename one of them.',
+        )
+    }
+}
+
+/** Emitting costs time, so it happens only where two declarations share a name but no constant. */
+const sameShape = (a: z.core.$ZodType, b: z.core.$ZodType): boolean => shapeOf(a) === shapeOf(b)
+
+const shapeOf = (schema: z.core.$ZodType): string => {
+  const { description: _, default: __, ...shape } = z.toJSONSchema(schema, { io: 'input' })
+  return JSON.stringify(shape)
+}
+
+const titleOf = (name: string): string => {
+  const words = name.replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
