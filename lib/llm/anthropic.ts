@@ -1,0 +1,7 @@
+import { createAnthropic } from '@ai-sdk/anthropic'
+import type { LanguageModelV4 } from '@ai-sdk/provider'
+import type { DriverOptions } from './provider.ts'
+
+/** A model of Anthropic's, over its Messages API. */
+export const anthropic = ({ name, baseUrl, ...settings }: DriverOptions): LanguageModelV4 =>
+  createAnthropic({ ...settings, ...(baseUrl !== undefined && { baseURL: baseUrl }) })(name)

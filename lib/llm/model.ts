@@ -1,0 +1,45 @@
+import type { LanguageModelV4FinishReason } from '@ai-sdk/provider'
+import type { AssistantMessage, Message } from './message.ts'
+
+/** A JSON Schema in the dialect of the provider that it goes to; made elsewhere, passed as is. */
+export type JsonSchema = Record<string, unknown>
+
+export type ModelTool = {
+  /** The wire's name for the tool: within the provider's pattern and length. */
+  name: string
+  description: string
+  inputSchema: JsonSchema
+  strict?: boolean
+}
+
+export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string }
+
+export type ModelRequest = {
+  system: string
+  messages: Message[]
+  tools: ModelTool[]
+  /** `auto` where absent. */
+  toolChoice?: ToolChoice
+  maxOutputTokens?: number
+  signal?: AbortSignal
+}
+
+export type FinishReason = LanguageModelV4FinishReason['unified']
+
+/** Tokens; a provider that does not say counts as zero. */
+export type ModelUsage = {
+  inputTokens: number
+  outputTokens: number
+  /** Part of `outputTokens`. */
+  reasoningTokens?: number
+  /** Part of `inputTokens`. */
+  cachedInputTokens?: number
+}
+
+export type ModelResponse = {
+  message: AssistantMessage
+  finishReason: FinishReason
+  usage: ModelUsage
+  /** What the driver could not pass on, as sentences for the log. */
+  warnings: string[]
+}

@@ -1,0 +1,127 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider'
+import * as z from 'zod'
+import { AppError } from '../core/errors.ts'
+
+export const PROVIDERS = [
+  'rehearsal',
+  'openai',
+  'anthropic',
+  'google',
+  'xai',
+  'openai-compatible',
+] as const
+export const Provider = z.enum(PROVIDERS)
+export type Provider = z.infer<typeof Provider>
+
+/** Longer than any model's name that a provider lists, short enough for a URL's path. */
+export const MAX_MODEL_NAME_CHARS = 200
+
+export const ModelReference = z.object({
+  provider: Provider,
+  /** Part of a URL with some providers, so only what names of models are made of. */
+  name: z
+    .string()
+    .max(MAX_MODEL_NAME_CHARS)
+    .regex(/^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._:@/-]*$/, 'is not the name of a model'),
+  /** Where the API is, if not at the provider's own address; `openai-compatible` has no other. */
+  baseUrl: z
+    .url({ protocol: /^https?$/ })
+    .refine(url => !/^[^/]*\/\/[^/?#]*@/.test(url), 'must not hold a user name or a password')
+    .exactOptional(),
+})
+export type ModelReference = z.infer<typeof ModelReference>
+
+export type OpenOptions = {
+  /** Where absent, the provider's environment variable is read. */
+  apiKey?: string
+  /** Makes the requests in place of the global one. */
+  fetch?: typeof globalThis.fetch
+}
+
+/** What a driver is given: all that it needs, checked. */
+export type DriverOptions = {
+  name: string
+  baseUrl?: string
+  apiKey?: string
+  fetch?: typeof globalThis.fetch
+}
+
+const KEY_VARIABLES = {
+  openai: 'OPENAI_API_KEY',
+  anthropic: 'ANTHROPIC_API_KEY',
+  google: 'GOOGLE_GENERATIVE_AI_API_KEY',
+  xai: 'XAI_API_KEY',
+  'openai-compatible': 'OPENAI_COMPATIBLE_API_KEY',
+} as const satisfies Record<Exclude<Provider, 'rehearsal'>, string>
+
+/** The environment variable that a provider's key is read from; a rehearsal has none. */
+export const keyVariable = (provider: Provider): string | undefined =>
+  provider === 'rehearsal' ? undefined : KEY_VARIABLES[provider]
+
+/**
+ * The model that a text like `openai/gpt-5` names; the name may hold slashes itself. Throws
+ * VALIDATION_ERROR.
+ */
+export const parseModel = (text: string): ModelReference => {
+  const slash = text.indexOf('/')
+  const [provider, name] = slash < 0 ? [text, ''] : [text.slice(0, slash), text.slice(slash + 1)]
+  return checked({ provider, name })
+}
+
+/**
+ * The driver of a model; its package is loaded only now. Throws VALIDATION_ERROR for a reference
+ * that names no model, and NOT_CONFIGURED where a key or an address is missing.
+ */
+export const openModel = async (
+  reference: ModelReference,
+  options: OpenOptions = {},
+): Promise<LanguageModelV4> => {
+  const { provider, name, baseUrl } = checked(reference)
+  if (provider === 'rehearsal') return (await import('./rehearsal.ts')).rehearsal(name)
+  const apiKey = keyOf(provider, options.apiKey)
+  const driverOptions: DriverOptions = {
+    name,
+    ...(baseUrl !== undefined && { baseUrl }),
+    ...(apiKey !== undefined && { apiKey }),
+    ...(options.fetch && { fetch: options.fetch }),
+  }
+  switch (provider) {
+    case 'openai':
+      return (await import('./openai.ts')).openai(driverOptions)
+    case 'anthropic':
+      return (await import('./anthropic.ts')).anthropic(driverOptions)
+    case 'google':
+      return (await import('./google.ts')).google(driverOptions)
+    case 'xai':
+      return (await import('./xai.ts')).xai(driverOptions)
+    case 'openai-compatible':
+      return (await import('./openai-compatible.ts')).openaiCompatible(driverOptions)
+    default:
+      return provider satisfies never
+  }
+}
+
+const checked = (reference: unknown): ModelReference => {
+  const parsed = ModelReference.safeParse(reference)
+  if (parsed.success) return parsed.data
+  const details = parsed.error.issues.map(({ path, message }) => ({ path, message }))
+  throw new AppError(
+    'VALIDATION_ERROR',
+    `A model is written <provider>/<name>, as in "openai/gpt-5"; the providers are ${PROVIDERS.join(', ')}.`,
+    { details },
+  )
+}
+
+/** Servers on one's own machine often want no key, so only `openai-compatible` goes without. */
+const keyOf = (
+  provider: Exclude<Provider, 'rehearsal'>,
+  given: string | undefined,
+): string | undefined => {
+  const variable = KEY_VARIABLES[provider]
+  const key = given || process.env[variable]
+  if (key || provider === 'openai-compatible') return key || undefined
+  throw new AppError(
+    'NOT_CONFIGURED',
+    `There is no key for the model provider "${provider}". Set the environment variable ${variable}, or use a model of the provider "rehearsal", which needs none.`,
+  )
+}

@@ -1,0 +1,11 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider'
+import { createXai } from '@ai-sdk/xai'
+import { withProviderOptions } from './driver.ts'
+import type { DriverOptions } from './provider.ts'
+
+/** A model of xAI's, over its Responses API, where nothing is stored: see openai.ts. */
+export const xai = ({ name, baseUrl, ...settings }: DriverOptions): LanguageModelV4 =>
+  withProviderOptions(
+    createXai({ ...settings, ...(baseUrl !== undefined && { baseURL: baseUrl }) })(name),
+    { xai: { store: false } },
+  )
