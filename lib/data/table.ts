@@ -7,40 +7,27 @@ import {
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
-  TransactionCanceledException,
-  type TransactWriteItem,
-  TransactWriteItemsCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb'
-import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
-import type * as z from 'zod'
+import { marshall } from '@aws-sdk/util-dynamodb'
 import { dynamodb } from '../aws/dynamodb.ts'
 import { config } from '../core/config.ts'
-import { AppError } from '../core/errors.ts'
-import { newNonce } from '../core/ids.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { INDEXES, type IndexName } from './definition.ts'
-import {
-  type Change,
-  collector,
-  conditionOf,
-  is,
-  MARSHALL_OPTIONS,
-  updateOf,
-  type Where,
-} from './expression.ts'
+import { type Change, collector, is, MARSHALL_OPTIONS, type Where } from './expression.ts'
+import { attributesOf, type Key, parse, type Schema, updateRequest, type Write } from './item.ts'
 import { countUsage } from './usage.ts'
 
-export type Key = { pk: string; sk: string }
-type Schema<T> = z.ZodType<T>
+export type { Key } from './item.ts'
+
 /** What became of a conditional write; where its condition failed, the item as it stands. */
 export type Outcome<T> = { ok: true; item: T } | { ok: false; item: T | undefined }
 
 /** DynamoDB's limit of one BatchGetItem. */
 const BATCH_GET_KEYS = 100
-/** How often a transaction that met another one is tried again; the SDK doesn't. */
-const CONFLICT_ATTEMPTS = 8
-const CONFLICT_BASE_MS = 20
+/** The first wait for the keys that DynamoDB left out of a batch, at most doubled this often. */
+const UNPROCESSED_BASE_MS = 20
+const UNPROCESSED_DOUBLINGS = 6
 
 /** One item as it is now (a consistent read), or undefined. */
 export const get = async <T>(schema: Schema<T>, key: Key): Promise<T | undefined> => {
@@ -76,8 +63,6 @@ export const batchGet = async (keys: Key[]): Promise<Found> => {
     },
   }
 }
-
-type Write = { key: Key; indexes?: Record<string, string>; ttl?: number }
 
 /** Adds an item whose key is free; where it is taken, says so with the item that has it. */
 export const insert = async <T extends object>(
@@ -210,90 +195,6 @@ export const queryAll = async <T>(
   return items
 }
 
-/** One write of a transaction; `where` is its condition. */
-export type TransactionWrite =
-  | ({ insert: object } & Write)
-  | { update: Change; key: Key; where?: Where }
-  | { remove: Key; where?: Where }
-  | { check: Key; where: Where }
-
-/**
- * Writes all or nothing. Where a condition failed, says which of the writes it was. A transaction
- * that met another one on the same items is tried again, at random intervals.
- */
-export const transact = async (
-  writes: TransactionWrite[],
-): Promise<{ ok: true } | { ok: false; failed: number[] }> => {
-  const request = new TransactWriteItemsCommand({
-    TransactItems: writes.map(transactItem),
-    ClientRequestToken: newNonce(),
-    ReturnConsumedCapacity: 'TOTAL',
-  })
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const response = await dynamodb().send(request)
-      countUsage('write', response.ConsumedCapacity)
-      return { ok: true }
-    } catch (error) {
-      if (!(error instanceof TransactionCanceledException)) throw error
-      const codes = error.CancellationReasons?.map(reason => reason.Code) ?? []
-      const failed = codes.flatMap((code, index) =>
-        code === 'ConditionalCheckFailed' ? index : [],
-      )
-      if (failed.length > 0) return { ok: false, failed }
-      if (!codes.includes('TransactionConflict') || attempt === CONFLICT_ATTEMPTS) throw error
-      await sleep(Math.random() * CONFLICT_BASE_MS * 2 ** attempt)
-    }
-  }
-}
-
-const transactItem = (write: TransactionWrite): TransactWriteItem => {
-  const TableName = config('table')
-  if ('insert' in write)
-    return {
-      Put: {
-        TableName,
-        Item: marshall({ ...write.insert, ...attributesOf(write) }, MARSHALL_OPTIONS),
-        ConditionExpression: 'attribute_not_exists(pk)',
-      },
-    }
-  if ('update' in write)
-    return { Update: updateRequest(write.key, write.update, { pk: is.present, ...write.where }) }
-  const collect = collector()
-  const condition = conditionOf(write.where ?? {}, collect)
-  if ('remove' in write)
-    return {
-      Delete: {
-        TableName,
-        Key: marshall(write.remove),
-        ConditionExpression: condition,
-        ...collect.attributes(),
-      },
-    }
-  return {
-    ConditionCheck: {
-      TableName,
-      Key: marshall(write.check),
-      ConditionExpression: condition,
-      ...collect.attributes(),
-    },
-  }
-}
-
-const updateRequest = (key: Key, change: Change, where: Where) => {
-  const collect = collector()
-  const condition = conditionOf(where, collect)
-  return {
-    TableName: config('table'),
-    Key: marshall(key),
-    UpdateExpression: updateOf(change, collect),
-    ConditionExpression: condition,
-    ...collect.attributes(),
-  }
-}
-
-const attributesOf = ({ key, indexes = {}, ttl }: Write) => ({ ...key, ...indexes, ttl })
-
 const conditional = async <T>(schema: Schema<T>, work: () => Promise<T>): Promise<Outcome<T>> => {
   try {
     return { ok: true, item: await work() }
@@ -318,19 +219,12 @@ const readBatch = async (keys: Key[]): Promise<Record<string, AttributeValue>[]>
     countUsage('read', response.ConsumedCapacity)
     items.push(...(response.Responses?.[table] ?? []))
     rest = response.UnprocessedKeys?.[table]?.Keys ?? []
-    if (rest.length > 0) await sleep(Math.random() * CONFLICT_BASE_MS * 2 ** Math.min(attempt, 6))
+    if (rest.length > 0)
+      await sleep(
+        Math.random() * UNPROCESSED_BASE_MS * 2 ** Math.min(attempt, UNPROCESSED_DOUBLINGS),
+      )
   }
   return items
 }
 
 const nameOf = ({ pk, sk }: Key): string => JSON.stringify([pk, sk])
-
-const parse = <T>(schema: Schema<T>, item: Record<string, AttributeValue>): T => {
-  const parsed = schema.safeParse(unmarshall(item))
-  if (parsed.success) return parsed.data
-  const fields = parsed.error.issues.map(issue => issue.path.join('.')).join(', ')
-  throw new AppError(
-    'INTERNAL',
-    `The item ${item.pk?.S} / ${item.sk?.S} has bad fields: ${fields}.`,
-  )
-}

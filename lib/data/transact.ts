@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  TransactionCanceledException,
+  type TransactWriteItem,
+  TransactWriteItemsCommand,
+} from '@aws-sdk/client-dynamodb'
+import { marshall } from '@aws-sdk/util-dynamodb'
+import { dynamodb } from '../aws/dynamodb.ts'
+import { config } from '../core/config.ts'
+import { newNonce } from '../core/ids.ts'
+import {
+  type Change,
+  collector,
+  conditionOf,
+  is,
+  MARSHALL_OPTIONS,
+  type Where,
+} from './expression.ts'
+import { attributesOf, type Key, updateRequest, type Write } from './item.ts'
+import { countUsage } from './usage.ts'
+
+/** One write of a transaction; `where` is its condition. */
+export type TransactionWrite =
+  | ({ insert: object } & Write)
+  | { update: Change; key: Key; where?: Where }
+  | { remove: Key; where?: Where }
+  | { check: Key; where: Where }
+
+/** How often a transaction that met another one is tried again; the SDK doesn't. */
+const CONFLICT_ATTEMPTS = 8
+const CONFLICT_BASE_MS = 20
+
+/**
+ * Writes all or nothing. Where a condition failed, says which of the writes it was. A transaction
+ * that met another one on the same items is tried again, at random intervals.
+ */
+export const transact = async (
+  writes: TransactionWrite[],
+): Promise<{ ok: true } | { ok: false; failed: number[] }> => {
+  const request = new TransactWriteItemsCommand({
+    TransactItems: writes.map(transactItem),
+    ClientRequestToken: newNonce(),
+    ReturnConsumedCapacity: 'TOTAL',
+  })
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const response = await dynamodb().send(request)
+      countUsage('write', response.ConsumedCapacity)
+      return { ok: true }
+    } catch (error) {
+      if (!(error instanceof TransactionCanceledException)) throw error
+      const codes = error.CancellationReasons?.map(reason => reason.Code) ?? []
+      const failed = codes.flatMap((code, index) =>
+        code === 'ConditionalCheckFailed' ? index : [],
+      )
+      if (failed.length > 0) return { ok: false, failed }
+      if (!codes.includes('TransactionConflict') || attempt === CONFLICT_ATTEMPTS) throw error
+      await sleep(Math.random() * CONFLICT_BASE_MS * 2 ** attempt)
+    }
+  }
+}
+
+const transactItem = (write: TransactionWrite): TransactWriteItem => {
+  const TableName = config('table')
+  if ('insert' in write)
+    return {
+      Put: {
+        TableName,
+        Item: marshall({ ...write.insert, ...attributesOf(write) }, MARSHALL_OPTIONS),
+        ConditionExpression: 'attribute_not_exists(pk)',
+      },
+    }
+  if ('update' in write)
+    return { Update: updateRequest(write.key, write.update, { pk: is.present, ...write.where }) }
+  const collect = collector()
+  const condition = conditionOf(write.where ?? {}, collect)
+  if ('remove' in write)
+    return {
+      Delete: {
+        TableName,
+        Key: marshall(write.remove),
+        ConditionExpression: condition,
+        ...collect.attributes(),
+      },
+    }
+  return {
+    ConditionCheck: {
+      TableName,
+      Key: marshall(write.check),
+      ConditionExpression: condition,
+      ...collect.attributes(),
+    },
+  }
+}
