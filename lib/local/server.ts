@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { AppError } from '../core/errors.ts'
 
@@ -26,6 +26,36 @@ export const unbind = (server: Server): Promise<void> =>
     server.close(() => resolve())
     server.closeAllConnections()
   })
+
+/**
+ * A request's whole body, or undefined where it is larger than `maxBytes`. The rest of such a
+ * body is read and thrown away: a client that is cut off while it sends sees no answer.
+ */
+export const readBody = async (
+  request: IncomingMessage,
+  maxBytes: number,
+): Promise<Buffer | undefined> => {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size <= maxBytes) chunks.push(chunk)
+  }
+  return size <= maxBytes ? Buffer.concat(chunks) : undefined
+}
+
+/** Answers with a JSON body, unless an answer has begun or the client has gone. */
+export const answerJson = (
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  contentType = 'application/json',
+): void => {
+  if (response.headersSent || response.destroyed) return
+  const bytes = Buffer.from(JSON.stringify(body))
+  response.writeHead(status, { 'content-type': contentType, 'content-length': bytes.length })
+  response.end(bytes)
+}
 
 const portError = (error: NodeJS.ErrnoException, port: number): Error => {
   if (error.code !== 'EADDRINUSE') return error
