@@ -24,6 +24,7 @@ export const generate = async (
   const provider = providerOf(model)
   const answer: Answer = { collected: emptyCollection(), warnings: [] }
   try {
+    request.signal?.throwIfAborted()
     const { stream } = await model.doStream(toCallOptions(request))
     for await (const part of read(stream)) take(answer, part)
   } catch (error) {
@@ -133,9 +134,9 @@ const BREAKS = ['AI_InvalidResponseDataError', 'AI_JSONParseError', 'AI_TypeVali
 
 const isBreak = (error: unknown): boolean => BREAKS.includes(nameOf(error))
 
-/** The provider's own refusal has a status; a connection that broke has none. */
+/** The provider's own refusal has a status of failure; a connection that broke has none. */
 const isRefusal = (error: unknown): boolean =>
-  error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number'
+  error instanceof Error && 'statusCode' in error && Number(error.statusCode) >= 400
 
 /** A caller who gave up knows why; that the time was up is a failure like the provider's own. */
 const abortError = (provider: string, { reason }: AbortSignal): unknown =>

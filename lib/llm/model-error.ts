@@ -59,10 +59,8 @@ export const modelError = (provider: string, original: unknown): AppError => {
 }
 
 /** A MODEL_ERROR for an answer that broke off, or ended in an error that nobody named. */
-export const brokenAnswer = (
-  provider: string,
-  kind: 'gateway-error' | 'server-error' | 'unknown',
-): AppError => failure(provider, kind, { status: null, is_retryable: true })
+export const brokenAnswer = (provider: string, kind: 'gateway-error' | 'unknown'): AppError =>
+  failure(provider, kind, { status: null, is_retryable: true })
 
 const failure = (
   provider: string,
@@ -79,6 +77,7 @@ type Evidence = {
   name: string
   status: number | null
   isRetryable: boolean
+  beganWell: boolean
   headers: Record<string, unknown>
   /** The error's words, only to be searched: nothing of it leaves this file. */
   text: string
@@ -99,6 +98,7 @@ const read = (original: unknown): Evidence => {
     name: typeof fields.name === 'string' ? fields.name : '',
     status,
     isRetryable: fields.isRetryable === true,
+    beganWell: fields.statusCode === 200,
     headers: asRecord(fields.responseHeaders),
     text: [original, fields.responseBody, ...words]
       .filter(word => typeof word === 'string')
@@ -122,16 +122,18 @@ const WORDS: [RegExp, ModelErrorKind][] = [
   [/rate_limit|rate limit|insufficient_quota|RESOURCE_EXHAUSTED|too many requests/i, 'rate-limit'],
   [/authentication|permission|invalid_api_key|UNAUTHENTICATED|PERMISSION_DENIED/i, 'auth-error'],
   [/timeout|timed out|DEADLINE_EXCEEDED/i, 'timeout'],
+  [/fetch failed|failed to fetch|terminated|socket hang up|ECONN/i, 'gateway-error'],
   [/invalid_request|INVALID_ARGUMENT|not_found|invalid_prompt/i, 'bad-request'],
   [/server_error|api_error|\bINTERNAL\b|internal server error|internal_error/i, 'server-error'],
 ]
 
-const kindOf = ({ name, status, isRetryable, text }: Evidence): ModelErrorKind => {
+const kindOf = ({ name, status, isRetryable, beganWell, text }: Evidence): ModelErrorKind => {
   if (name === 'TimeoutError' || name === 'AbortError') return 'timeout'
   if (status !== null) return kindOfStatus(status, text)
   if (TOO_LONG.test(text)) return 'context-window'
-  // A driver calls a request that never got an answer retryable, and gives it no status.
-  if (name === 'AI_APICallError' && isRetryable) return 'gateway-error'
+  // A request that never got an answer is retryable and has no status. One whose answer broke off
+  // keeps the status with which it began well.
+  if (name === 'AI_APICallError' && (isRetryable || beganWell)) return 'gateway-error'
   return WORDS.find(([pattern]) => pattern.test(text))?.[1] ?? 'unknown'
 }
 
