@@ -19,9 +19,10 @@ import {
 import { attributesOf, type Key, updateRequest, type Write } from './item.ts'
 import { countUsage } from './usage.ts'
 
-/** One write of a transaction; `where` is its condition. */
+/** One write of a transaction; `where` is its condition. `put` replaces what is there. */
 export type TransactionWrite =
   | ({ insert: object } & Write)
+  | ({ put: object } & Write)
   | { update: Change; key: Key; where?: Where }
   | { remove: Key; where?: Where }
   | { check: Key; where: Where }
@@ -70,6 +71,10 @@ const transactItem = (write: TransactionWrite): TransactWriteItem => {
         ConditionExpression: 'attribute_not_exists(pk)',
       },
     }
+  if ('put' in write) {
+    const item = marshall({ ...write.put, ...attributesOf(write) }, MARSHALL_OPTIONS)
+    return { Put: { TableName, Item: item } }
+  }
   if ('update' in write)
     return { Update: updateRequest(write.key, write.update, { pk: is.present, ...write.where }) }
   const collect = collector()

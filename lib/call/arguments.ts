@@ -1,0 +1,38 @@
+import type * as z from 'zod'
+import { AppError } from '../core/errors.ts'
+import type { Operation } from '../tool/define.ts'
+
+/** What is wrong with one argument, as a model or a person can mend it. */
+export type ArgumentProblem = { field: string; message: string }
+
+/** The arguments as the operation declares them, or VALIDATION_ERROR that lists every problem. */
+export const validateArguments = (
+  operation: Operation,
+  values: Record<string, unknown>,
+): Record<string, unknown> => {
+  const parsed = operation.parameters.safeParse(values)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.flatMap(issue => problemsOf(operation, issue))
+  throw new AppError(
+    'VALIDATION_ERROR',
+    `The arguments of "${operation.name}" are not valid. ${problems
+      .map(({ field, message }) => `${field}: ${message}.`)
+      .join(' ')}`,
+    { details: problems },
+  )
+}
+
+const problemsOf = (operation: Operation, issue: z.core.$ZodIssue): ArgumentProblem[] => {
+  if (issue.code !== 'unrecognized_keys')
+    return [{ field: issue.path.join('.') || 'arguments', message: plain(issue.message) }]
+  const known = Object.keys(operation.parameters.shape)
+  const allowed =
+    issue.path.length > 0
+      ? 'is not declared here'
+      : known.length > 0
+        ? `is no argument; there are: ${known.join(', ')}`
+        : 'is no argument; there are none'
+  return issue.keys.map(key => ({ field: [...issue.path, key].join('.'), message: allowed }))
+}
+
+const plain = (message: string): string => message.replace(/\.$/, '')

@@ -1,0 +1,142 @@
+import * as z from 'zod'
+import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
+import { AppError } from '../core/errors.ts'
+import { type Id, idOf } from '../core/ids.ts'
+import { type Large, storeLarge } from '../data/large.ts'
+import type * as table from '../data/table.ts'
+import { transact } from '../data/transact.ts'
+import { digestOf } from './digest.ts'
+import type { Admission } from './gate.ts'
+import { callKey, getCall, moveCall, moveChange, type ToolCall } from './tool-call.ts'
+
+/** How long an approval may be given after it was asked for. */
+export const APPROVAL_HOURS = 72
+
+/** What a person decided about a call; the digest is part of its key. */
+export const Decision = z.object({
+  callId: idOf('call'),
+  digest: z.string(),
+  decision: z.enum(['approve', 'reject']),
+  by: z.string(),
+  at: z.iso.datetime(),
+  reason: z.string().optional(),
+})
+export type Decision = z.infer<typeof Decision>
+
+// Access patterns: the decision about exactly one form of a call. The leading key is one that no
+// operation's role can write, so that no tool can approve anything.
+export const decisionKey = (callId: Id<'call'>, digest: string): table.Key => ({
+  pk: `decision#${callId}`,
+  sk: digest,
+})
+
+export const approvalExpiry = (clock: Clock = systemClock) =>
+  isoIn(APPROVAL_HOURS * 3_600_000, clock)
+
+type Seen = {
+  /** The digest of the call as the person saw it. */
+  digest: string
+  by: string
+  clock?: Clock
+}
+
+/**
+ * Approves a call that waits, as it stands or with edited arguments (`admission` holds them,
+ * validated). INVALID_STATE where it doesn't wait any more, DIGEST_MISMATCH where the person saw
+ * another form of it.
+ */
+export const approve = async (
+  call: ToolCall,
+  { digest, by, clock = systemClock, admission }: Seen & { admission?: Admission },
+): Promise<ToolCall> => {
+  const edited = admission && (await editOf(call, admission))
+  return decide(call, { digest, by, clock }, 'APPROVED', {
+    decision: { digest: edited?.digest ?? digest, decision: 'approve' },
+    ...(edited ? { set: edited } : {}),
+  })
+}
+
+/** Rejects a call that waits; the model reads the reason. */
+export const reject = async (
+  call: ToolCall,
+  { digest, by, clock = systemClock, reason }: Seen & { reason?: string },
+): Promise<ToolCall> => {
+  const content = `Action rejected by user: ${reason ?? 'no reason given'}`
+  return decide(call, { digest, by, clock }, 'REJECTED', {
+    decision: { digest, decision: 'reject', ...(reason === undefined ? {} : { reason }) },
+    set: { result: { inline: { isError: true, content } }, endedAt: isoNow(clock) },
+  })
+}
+
+/** Ends a wait that nobody ended in time; nothing runs. */
+export const expire = (call: ToolCall, clock: Clock = systemClock) =>
+  moveCall(call, ['PENDING_APPROVAL'], 'EXPIRED', {
+    set: {
+      endedAt: isoNow(clock),
+      result: {
+        inline: {
+          isError: true,
+          content: 'The approval expired before anyone decided; nothing ran.',
+        },
+      },
+    },
+  })
+
+export const hasExpired = (call: ToolCall, clock: Clock = systemClock): boolean =>
+  call.approvalExpiresAt !== undefined && call.approvalExpiresAt <= isoNow(clock)
+
+const editOf = async (call: ToolCall, admission: Admission) => {
+  const digest = digestOf(call, admission)
+  return {
+    digest,
+    // Named by its digest: the arguments that someone else saw stay what they were.
+    arguments: (await storeLarge(`${call.id}/${digest}`, admission.parameters)) satisfies Large,
+    description: admission.operation.describe(admission.parameters),
+  }
+}
+
+const decide = async (
+  call: ToolCall,
+  { digest, by, clock }: Required<Seen>,
+  status: 'APPROVED' | 'REJECTED',
+  {
+    decision,
+    set = {},
+  }: { decision: Omit<Decision, 'callId' | 'by' | 'at'>; set?: Partial<ToolCall> },
+): Promise<ToolCall> => {
+  const at = isoNow(clock)
+  if (call.status === 'PENDING_APPROVAL' && call.digest === digest && !hasExpired(call, clock)) {
+    const outcome = await transact([
+      {
+        // Replaces one about the same digest: after a change and its undoing it is asked again.
+        put: { callId: call.id, by, at, ...decision } satisfies Decision,
+        key: decisionKey(call.id, decision.digest),
+      },
+      {
+        key: callKey(call.id),
+        update: moveChange(call, status, { ...set, decidedAt: at, decidedBy: by }),
+        where: { status: 'PENDING_APPROVAL', digest, approvalExpiresAt: { test: '>', value: at } },
+      },
+    ])
+    if (outcome.ok) return { ...call, ...set, status, decidedAt: at, decidedBy: by }
+  }
+  throw await whyNot(call.id, digest, clock)
+}
+
+const whyNot = async (callId: Id<'call'>, digest: string, clock: Clock): Promise<AppError> => {
+  const call = await getCall(callId)
+  if (call?.status === 'PENDING_APPROVAL' && hasExpired(call, clock)) {
+    await expire(call, clock)
+    return new AppError('INVALID_STATE', 'The approval has expired; nothing ran.')
+  }
+  if (call?.status === 'PENDING_APPROVAL' && call.digest !== digest)
+    return new AppError(
+      'DIGEST_MISMATCH',
+      'The call is no longer the one that you saw. Read it again, then decide.',
+      { details: { digest: call.digest } },
+    )
+  return new AppError(
+    'INVALID_STATE',
+    `The call does not wait for a decision: it is ${call?.status}.`,
+  )
+}

@@ -1,0 +1,112 @@
+import { type Agent, agentKey } from '../agent/agent.ts'
+import {
+  type AgentTool,
+  agentToolKey,
+  agentToolOf,
+  effectiveOperation,
+} from '../agent/agent-tool.ts'
+import { AppError } from '../core/errors.ts'
+import type { Id } from '../core/ids.ts'
+import type { Found, Key } from '../data/table.ts'
+import type { PrincipalId } from '../principal/principal.ts'
+import {
+  cascade,
+  cascadeKeys,
+  type Effective,
+  missingSettings,
+  type OpenedSettings,
+  openSettings,
+} from '../settings/cascade.ts'
+import type { Operation, Tool } from '../tool/define.ts'
+import { validateArguments } from './arguments.ts'
+
+/** What passed the gate: everything that running it needs. */
+export type Admission = {
+  agent: Agent
+  tool: Tool
+  operation: Operation
+  parameters: Record<string, unknown>
+  settings: OpenedSettings
+  requiresApproval: boolean
+}
+
+/** The items that the gate reads for one tool of one agent, in one consistent batch. */
+export const gateKeys = (tool: string, agentId: Id<'agent'>, principalId?: PrincipalId): Key[] => [
+  agentKey(agentId),
+  agentToolKey(agentId, tool),
+  ...cascadeKeys(tool, { agentId, ...(principalId ? { principalId } : {}) }),
+]
+
+/**
+ * The gate that every call passes, whichever way it came, once its agent is known: tool enabled →
+ * tool available → operation enabled → arguments valid → approval. It throws the first thing that
+ * is wrong; the texts are for models as much as for people.
+ */
+export const admit = ({
+  agent,
+  tool,
+  operation: name,
+  values,
+  found,
+}: {
+  agent: Agent
+  tool: Tool
+  operation: string | undefined
+  values: Record<string, unknown>
+  found: Found
+}): Admission => {
+  const agentTool = agentToolOf(found, agent.id, tool.name)
+  if (!agentTool?.enabled)
+    throw new AppError('TOOL_DISABLED', `The tool "${tool.name}" is not enabled for this agent.`)
+  const settings = availableSettings(tool, cascade(tool, found, scopeOf(agent)))
+  const operation = operationOf(tool, name, agentTool)
+  const parameters = validateArguments(operation, values)
+  const { requiresApproval } = effectiveOperation(operation, agentTool.operations[operation.name])
+  return { agent, tool, operation, parameters, settings, requiresApproval }
+}
+
+/** The operations of a tool that an agent may call; none while the tool is disabled. */
+export const enabledOperations = (tool: Tool, agentTool: AgentTool | undefined): Operation[] =>
+  agentTool?.enabled
+    ? Object.values(tool.operations).filter(
+        operation => effectiveOperation(operation, agentTool.operations[operation.name]).enabled,
+      )
+    : []
+
+/** The tool's settings, opened, or why it can't run: a setting is missing, or it says so itself. */
+export const availableSettings = (
+  tool: Tool,
+  effective: Record<string, Effective>,
+): OpenedSettings => {
+  const missing = missingSettings(effective)
+  if (missing.length > 0)
+    throw new AppError(
+      'SETTING_MISSING',
+      `The tool "${tool.name}" can't run before an operator sets: ${missing.join(', ')}.`,
+      { details: { missing } },
+    )
+  const settings = openSettings(tool, effective)
+  if (tool.available({ settings: settings.values })) return settings
+  throw new AppError('TOOL_UNAVAILABLE', `The tool "${tool.name}" is not available at the moment.`)
+}
+
+export const scopeOf = (agent: Agent) => ({ agentId: agent.id, principalId: agent.principalId })
+
+const operationOf = (tool: Tool, name: string | undefined, agentTool: AgentTool): Operation => {
+  const enabled = enabledOperations(tool, agentTool)
+  const names = enabled.map(operation => operation.name).join(', ') || 'none'
+  if (name === undefined)
+    throw new AppError(
+      'VALIDATION_ERROR',
+      `Say which operation of "${tool.name}" to run in "${tool.discriminator}". Available: ${names}.`,
+      { details: [{ field: tool.discriminator, message: `one of: ${names}` }] },
+    )
+  if (!Object.hasOwn(tool.operations, name))
+    throw new AppError(
+      'NOT_FOUND',
+      `The tool "${tool.name}" has no operation "${name}". Available: ${names}.`,
+    )
+  const operation = enabled.find(candidate => candidate.name === name)
+  if (operation) return operation
+  throw new AppError('OPERATION_DISABLED', `Operation '${name}' is disabled for this agent.`)
+}

@@ -1,0 +1,57 @@
+import { type Clock, isoNow, systemClock } from '../core/clock.ts'
+import { storeLarge } from '../data/large.ts'
+import { approvalExpiry } from './decision.ts'
+import { digestOf } from './digest.ts'
+import type { Admission } from './gate.ts'
+import type { CallResult, ToolCall } from './tool-call.ts'
+
+/** Where a call comes from: its id, its place in a task, and what its maker says of it. */
+export type Origin = Pick<ToolCall, 'id' | 'meta'> &
+  Partial<Pick<ToolCall, 'taskId' | 'rootId' | 'seq' | 'index' | 'requestHash'>>
+
+/**
+ * The record of a call that passed the gate: it waits for approval where that is asked for, and
+ * is ready to run otherwise. Nothing is stored yet but arguments too long for the record.
+ */
+export const proposeCall = async (
+  origin: Origin,
+  admission: Admission,
+  clock: Clock = systemClock,
+): Promise<ToolCall> => {
+  const { agent, tool, operation, parameters, requiresApproval } = admission
+  return {
+    ...origin,
+    status: requiresApproval ? 'PENDING_APPROVAL' : 'REQUESTED',
+    agentId: agent.id,
+    principalId: agent.principalId,
+    tool: tool.name,
+    operation: operation.name,
+    effect: operation.effect,
+    arguments: await storeLarge(origin.id, parameters),
+    description: operation.describe(parameters),
+    requiresApproval,
+    ...(requiresApproval
+      ? { digest: digestOf(origin, admission), approvalExpiresAt: approvalExpiry(clock) }
+      : {}),
+    createdAt: isoNow(clock),
+  }
+}
+
+/** The record of a call that was refused before it could run: the model reads why. */
+export const refusedCall = (
+  origin: Origin,
+  asked: Pick<ToolCall, 'agentId' | 'principalId' | 'tool' | 'operation'>,
+  refusal: Pick<CallResult, 'content' | 'code'>,
+  clock: Clock = systemClock,
+): ToolCall => ({
+  ...origin,
+  ...asked,
+  status: 'FAILED',
+  effect: 'read',
+  arguments: { inline: {} },
+  description: 'Refused before it ran.',
+  requiresApproval: false,
+  createdAt: isoNow(clock),
+  endedAt: isoNow(clock),
+  result: { inline: { isError: true, ...refusal } },
+})

@@ -1,0 +1,108 @@
+import { Agent, agentKey } from '../agent/agent.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
+import { AppError, notFound } from '../core/errors.ts'
+import { derivedId, type Id, newId, newNonce } from '../core/ids.ts'
+import * as table from '../data/table.ts'
+import { type Caller, callerKeys, governs, proveCaller } from '../principal/caller.ts'
+import { readClaim } from '../principal/key.ts'
+import type { Tool } from '../tool/define.ts'
+import { sha256 } from './digest.ts'
+import { execute } from './execute.ts'
+import { admit, gateKeys } from './gate.ts'
+import { proposeCall } from './propose.ts'
+import { finish, startOf } from './receipt.ts'
+import { createCall, type ToolCall } from './tool-call.ts'
+
+export type CallRequest = {
+  /** The key's text. */
+  token: string
+  /** The agent that a user's key names; an agent's key may name itself. */
+  agentId?: Id<'agent'>
+  operation: string
+  values: Record<string, unknown>
+  idempotencyKey?: string
+}
+
+/**
+ * Runs an operation for whoever asks over HTTP: authenticates, passes the gate, and then either
+ * runs it or puts it up for approval. The same Idempotency-Key gives the same call again.
+ */
+export const runRequest = async (
+  tool: Tool,
+  request: CallRequest,
+  clock: Clock = systemClock,
+): Promise<ToolCall> => {
+  const { caller, agent, found } = await resolve(tool, request, clock)
+  const admission = admit({ agent, tool, found, ...request })
+  const { operation, parameters } = admission
+  if (operation.effect === 'once' && request.idempotencyKey === undefined)
+    throw new AppError(
+      'BAD_REQUEST',
+      `Running "${operation.name}" twice would have a second effect: send a header Idempotency-Key, and the same one when you try again.`,
+    )
+  const requestHash = sha256([agent.id, parameters])
+  const id =
+    request.idempotencyKey === undefined
+      ? newId('call')
+      : derivedId('call', caller.id, tool.name, operation.name, request.idempotencyKey)
+  const proposed = await proposeCall({ id, meta: {}, requestHash }, admission, clock)
+  // The record starts as started: one write fewer where nobody needs to be asked.
+  const call: ToolCall =
+    proposed.status === 'REQUESTED'
+      ? { ...proposed, status: 'STARTED', ...startOf(operation, clock) }
+      : { ...proposed, claim: newNonce() }
+  const outcome = await createCall(call)
+  if (!outcome.ok && outcome.item?.claim !== call.claim) return repeated(outcome.item, requestHash)
+  if (call.status === 'PENDING_APPROVAL') return call
+  return finish(call, await execute(call, admission, clock), clock)
+}
+
+type Resolved = { caller: Caller; agent: Agent; found: table.Found }
+
+/** The gate's first half: who calls, for which agent, and may they. */
+const resolve = async (
+  tool: Tool,
+  { token, agentId: named }: CallRequest,
+  clock: Clock,
+): Promise<Resolved> => {
+  const claim = readClaim(token)
+  const hinted = claim.subjectId?.startsWith('agent_') ? (claim.subjectId as Id<'agent'>) : named
+  const found = await table.batchGet([
+    ...callerKeys(claim),
+    ...(hinted ? gateKeys(tool.name, hinted, claim.principalId) : []),
+  ])
+  const caller = await proveCaller(token, claim, found, clock)
+  const agentId = caller.kind === 'agent' ? caller.id : named
+  if (!agentId)
+    throw new AppError('BAD_REQUEST', 'Name the agent to act for in the header Espalier-Agent.')
+  if (named !== undefined && named !== agentId) throw notFound('agent', named)
+  const agent = hinted ? found.get(Agent, agentKey(hinted)) : undefined
+  const known = agent && agent.id === agentId && agent.principalId === claim.principalId
+  const rest = known ? found : await readAll(tool, agentId)
+  const current = rest.get(Agent, agentKey(agentId))
+  if (!current || (caller.kind === 'user' && !governs(caller, current.principalId)))
+    throw notFound('agent', agentId)
+  return { caller, agent: current, found: rest }
+}
+
+/** Where the key's text didn't tell the principal: the agent's row does. */
+const readAll = async (tool: Tool, agentId: Id<'agent'>): Promise<table.Found> => {
+  const agent = await table.get(Agent, agentKey(agentId))
+  if (!agent) throw notFound('agent', agentId)
+  return table.batchGet(gateKeys(tool.name, agentId, agent.principalId))
+}
+
+/** The answer to a request that was made before under the same Idempotency-Key. */
+const repeated = (call: ToolCall | undefined, requestHash: string): ToolCall => {
+  if (call?.requestHash !== requestHash)
+    throw new AppError(
+      'IDEMPOTENCY_MISMATCH',
+      'This Idempotency-Key was used for another request. Use a new one.',
+    )
+  if (call.status === 'STARTED')
+    throw new AppError(
+      'REQUEST_IN_PROGRESS',
+      'The same request is still running. Try again shortly.',
+    )
+  return call
+}

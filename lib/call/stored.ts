@@ -1,0 +1,90 @@
+import * as z from 'zod'
+import { Agent, agentKey } from '../agent/agent.ts'
+import { type Clock, isoNow, systemClock } from '../core/clock.ts'
+import { AppError, notFound } from '../core/errors.ts'
+import type { Id } from '../core/ids.ts'
+import { errorFields, log } from '../core/log.ts'
+import { loadLarge } from '../data/large.ts'
+import * as table from '../data/table.ts'
+import type { Tool } from '../tool/define.ts'
+import { approvalExpiry, Decision, decisionKey } from './decision.ts'
+import { digestOf } from './digest.ts'
+import { execute } from './execute.ts'
+import { type Admission, admit, gateKeys } from './gate.ts'
+import { finish, mayRunAgain, startOf } from './receipt.ts'
+import { type CallResult, getCall, moveCall, type ToolCall } from './tool-call.ts'
+
+/**
+ * Runs a stored call if it may start: the whole gate again, and where approval is asked for, a
+ * decision about exactly this. Whatever it finds, it leaves a record that says so; started twice
+ * at once, it runs once.
+ */
+export const runStored = async (
+  tool: Tool,
+  callId: Id<'call'>,
+  clock: Clock = systemClock,
+): Promise<ToolCall> => {
+  const call = await getCall(callId)
+  if (!call) throw notFound('tool call', callId)
+  if (!mayStart(call, clock)) return call
+  const found = await table.batchGet([
+    ...gateKeys(tool.name, call.agentId, call.principalId),
+    ...(call.digest ? [decisionKey(call.id, call.digest)] : []),
+  ])
+  const admission = await admitStored(tool, call, found)
+  if (admission instanceof AppError) return refuse(call, admission, clock)
+  if (admission.requiresApproval || call.requiresApproval) {
+    const digest = digestOf(call, admission)
+    const decision = found.get(Decision, decisionKey(call.id, digest))
+    if (decision?.decision !== 'approve') return putUpAgain(call, digest, clock)
+  }
+  const { claim, ...set } = startOf(admission.operation, clock)
+  const started = await moveCall(call, [call.status], 'STARTED', {
+    set,
+    // A run whose time is up may be followed by one more, by one of those who see it.
+    where: { startedAt: call.startedAt ?? { test: 'absent' } },
+    claim,
+  })
+  if (!started.ok) return started.item ?? call
+  return finish(started.item, await execute(started.item, admission, clock), clock)
+}
+
+/** Whether a stored call may (still or again) be started. */
+const mayStart = (call: ToolCall, clock: Clock): boolean =>
+  call.status === 'REQUESTED' || call.status === 'APPROVED' || mayRunAgain(call, clock)
+
+/** The gate for a stored call: its admission, or what stood in the way. */
+const admitStored = async (
+  tool: Tool,
+  call: ToolCall,
+  found: table.Found,
+): Promise<Admission | AppError> => {
+  const agent = found.get(Agent, agentKey(call.agentId))
+  if (!agent || agent.principalId !== call.principalId)
+    return new AppError('NOT_FOUND', 'The agent of this call is gone or has moved.')
+  const values = await loadLarge(z.record(z.string(), z.unknown()), call.arguments)
+  try {
+    return admit({ agent, tool, operation: call.operation, values, found })
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+}
+
+/** Ends a call that the gate refuses now, before it ever started. */
+const refuse = async (call: ToolCall, error: AppError, clock: Clock): Promise<ToolCall> => {
+  log('info', 'tool-call-refused', { callId: call.id, ...errorFields(error) })
+  const result: CallResult = { isError: true, content: error.message, code: error.code }
+  const outcome = await moveCall(call, [call.status], 'FAILED', {
+    set: { result: { inline: result }, endedAt: isoNow(clock) },
+  })
+  return outcome.item ?? call
+}
+
+/** What was approved is not what would run now: a person is asked again. */
+const putUpAgain = async (call: ToolCall, digest: string, clock: Clock): Promise<ToolCall> => {
+  const outcome = await moveCall(call, [call.status], 'PENDING_APPROVAL', {
+    set: { requiresApproval: true, digest, approvalExpiresAt: approvalExpiry(clock) },
+  })
+  return outcome.item ?? call
+}

@@ -1,0 +1,121 @@
+import * as z from 'zod'
+import { derivedId, type Id, idOf } from '../core/ids.ts'
+import { Large } from '../data/large.ts'
+import * as table from '../data/table.ts'
+import { PrincipalId } from '../principal/principal.ts'
+
+/** The life of a call; `FAILED` also ends what was refused before it ran. */
+export const CallStatus = z.enum([
+  'REQUESTED',
+  'PENDING_APPROVAL',
+  'APPROVED',
+  'REJECTED',
+  'EXPIRED',
+  'STARTED',
+  'COMPLETED',
+  'FAILED',
+  'UNKNOWN',
+])
+export type CallStatus = z.infer<typeof CallStatus>
+
+/** The states that nothing leaves. */
+export const ENDED = ['REJECTED', 'EXPIRED', 'COMPLETED', 'FAILED'] satisfies CallStatus[]
+
+/** What came of a call: the text for the model, and what only people see. */
+export const CallResult = z.object({
+  isError: z.boolean(),
+  content: z.string(),
+  /** The error's code, where it is one of the platform's own. */
+  code: z.string().optional(),
+  data: z.unknown().optional(),
+  media: z.array(idOf('media')).optional(),
+  children: z.array(idOf('task')).optional(),
+  handover: idOf('task').optional(),
+})
+export type CallResult = z.infer<typeof CallResult>
+
+/** One request to run an operation, and its receipt. */
+export const ToolCall = z.object({
+  id: idOf('call'),
+  status: CallStatus,
+  agentId: idOf('agent'),
+  principalId: PrincipalId,
+  /** Where a task's step asked: the place in its history, and the place in the step. */
+  taskId: idOf('task').optional(),
+  rootId: idOf('task').optional(),
+  seq: z.int().optional(),
+  index: z.int().optional(),
+  tool: z.string(),
+  operation: z.string(),
+  effect: z.enum(['read', 'idempotent', 'once']),
+  /** The validated arguments that will run, or did. */
+  arguments: Large,
+  meta: z.record(z.string(), z.string()),
+  /** One sentence for people, made once from the arguments. */
+  description: z.string(),
+  requiresApproval: z.boolean(),
+  /** What a decision must repeat; present where approval is asked for. */
+  digest: z.string().optional(),
+  approvalExpiresAt: z.iso.datetime().optional(),
+  decidedAt: z.iso.datetime().optional(),
+  decidedBy: z.string().optional(),
+  createdAt: z.iso.datetime(),
+  startedAt: z.iso.datetime().optional(),
+  /** Past it, a started call that hasn't ended is taken for dead. */
+  deadlineAt: z.iso.datetime().optional(),
+  endedAt: z.iso.datetime().optional(),
+  result: Large.optional(),
+  /** What the model reads once all children have ended; until then the call waits. */
+  answer: Large.optional(),
+  /** Digest of the request that made the record, for Idempotency-Key. */
+  requestHash: z.string().optional(),
+  claim: z.string().optional(),
+})
+export type ToolCall = z.infer<typeof ToolCall>
+
+// Access patterns: one call by id, under a leading key of its own, since an operation's role may
+// write calls and nothing else; what waits for a principal's decision, newest first.
+export const callKey = (id: Id<'call'>): table.Key => ({ pk: id, sk: 'call' })
+
+/** The id of the call at a place of a task's history: a second tick finds it taken. */
+export const callIdAt = (taskId: Id<'task'>, seq: number, index: number): Id<'call'> =>
+  derivedId('call', taskId, seq, index)
+
+const waitingIndex = (call: Pick<ToolCall, 'id' | 'principalId' | 'createdAt'>) => ({
+  gsi2pk: call.principalId,
+  gsi2sk: `${call.createdAt}#${call.id}`,
+})
+const WAITING_ATTRIBUTES = ['gsi2pk', 'gsi2sk']
+
+export const getCall = (id: Id<'call'>) => table.get(ToolCall, callKey(id))
+
+export const createCall = (call: ToolCall) =>
+  table.insert(ToolCall, call, {
+    key: callKey(call.id),
+    ...(call.status === 'PENDING_APPROVAL' ? { indexes: waitingIndex(call) } : {}),
+  })
+
+/** A principal's calls that wait for a decision. The index may lag: deciding reads the call. */
+export const listWaiting = (principalId: PrincipalId, page: { limit: number; cursor?: string }) =>
+  table.query(ToolCall, { index: 'gsi2', pk: principalId, newestFirst: true, ...page })
+
+/**
+ * Moves a call on if it is in one of these states. `claim` makes the move one that an earlier,
+ * unanswered attempt may have made already.
+ */
+export const moveCall = (
+  call: ToolCall,
+  from: CallStatus[],
+  to: CallStatus,
+  { set = {}, where = {}, claim }: { set?: Partial<ToolCall>; where?: object; claim?: string } = {},
+) =>
+  table.update(ToolCall, callKey(call.id), moveChange(call, to, set), {
+    where: { status: { test: 'in', values: from }, ...where },
+    ...(claim ? { claim } : {}),
+  })
+
+/** The change that a move writes: it puts the call into the list of what waits, or takes it out. */
+export const moveChange = (call: ToolCall, to: CallStatus, set: Partial<ToolCall> = {}) =>
+  to === 'PENDING_APPROVAL'
+    ? { set: { ...set, status: to, ...waitingIndex(call) } }
+    : { set: { ...set, status: to }, remove: WAITING_ATTRIBUTES }
