@@ -24,6 +24,10 @@ export type ModelRequest = {
   signal?: AbortSignal
 }
 
+/**
+ * `generate` throws for `error` and `interrupted` unless the answer has a call. Under `length` and
+ * `content-filter` without a call, the text is not all that the model had to say.
+ */
 export type FinishReason = LanguageModelV4FinishReason['unified']
 
 /** Tokens; a provider that does not say counts as zero. */
