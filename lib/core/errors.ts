@@ -49,7 +49,7 @@ export class AppError extends Error {
 }
 
 /** Whether an error is ours and has one of these codes. */
-export const hasCode = (error: unknown, ...codes: ErrorCode[]): error is AppError =>
+export const hasCode = (error: unknown, ...codes: ErrorCode[]): boolean =>
   error instanceof AppError && codes.includes(error.code)
 
 /** 404, worded alike for what does not exist and for what is not the caller's. */

@@ -7,7 +7,7 @@ export type Test =
   | { test: 'present' }
   | { test: '=' | '<>' | '<' | '<=' | '>' | '>='; value: unknown }
   | { test: 'in'; values: unknown[] }
-  | { test: 'lacks'; value: string }
+  | { test: 'lacks'; values: string[] }
 
 /** A condition: every attribute named passes its test, and one of the alternatives in `any`. */
 export type Where = { [attribute: string]: unknown; any?: Where[] }
@@ -27,8 +27,8 @@ export const is = {
   above: (value: unknown): Test => ({ test: '>', value }),
   atLeast: (value: unknown): Test => ({ test: '>=', value }),
   oneOf: (values: unknown[]): Test => ({ test: 'in', values }),
-  /** For sets of strings: this value is not in it. */
-  without: (value: string): Test => ({ test: 'lacks', value }),
+  /** For sets of strings: none of these values is in it. */
+  without: (values: string[]): Test => ({ test: 'lacks', values }),
 } satisfies Record<string, Test | ((...values: never[]) => Test)>
 
 /** Collects the names and values that one request's expressions refer to. */
@@ -101,7 +101,9 @@ const testOf = (name: string, test: unknown, collect: Collector): string => {
     case 'in':
       return `${name} IN (${test.values.map(value => collect.value(value)).join(', ')})`
     case 'lacks':
-      return `NOT contains(${name}, ${collect.value(test.value)})`
+      return test.values
+        .map(value => `NOT contains(${name}, ${collect.value(value)})`)
+        .join(' AND ')
     default:
       return `${name} ${test.test} ${collect.value(test.value)}`
   }

@@ -1,0 +1,85 @@
+import type { LambdaContext, LambdaEvent } from 'hono/aws-lambda'
+import * as z from 'zod'
+import { resultOf } from '../call/receipt.ts'
+import { runRequest } from '../call/request.ts'
+import { runStored } from '../call/stored.ts'
+import type { ToolCall } from '../call/tool-call.ts'
+import { notFound } from '../core/errors.ts'
+import { idOf } from '../core/ids.ts'
+import { withLogIds } from '../core/log.ts'
+import type { Tool } from '../tool/define.ts'
+import { bearerToken, createApp, handlerOf } from './app.ts'
+import { idempotencyKey, readBody } from './request.ts'
+
+/** The event of a tick, or of a decision outside of tasks: the id of a stored call. */
+const StoredCall = z.strictObject({ callId: idOf('call') })
+
+/** The header in which a user's key names the agent to act for. */
+export const AGENT_HEADER = 'espalier-agent'
+
+/** Runs one operation: a stored call by its id, or what an HTTP request asks for. */
+export const handleEvent = async (
+  tool: Tool,
+  event: unknown,
+  context: unknown,
+): Promise<unknown> => {
+  const stored = StoredCall.safeParse(event)
+  if (!stored.success) return appOf(tool)(event as LambdaEvent, context as LambdaContext)
+  const { callId } = stored.data
+  const call = await withLogIds({ callId }, () => runStored(tool, callId))
+  return { callId, status: call.status }
+}
+
+const apps = new WeakMap<Tool, ReturnType<typeof handlerOf>>()
+
+const appOf = (tool: Tool) => {
+  const known = apps.get(tool)
+  if (known) return known
+  const app = createApp().post('/api/v1/tools/:tool/operations/:operation', async context => {
+    const token = bearerToken(context.req.header('authorization'))
+    const key = idempotencyKey(context)
+    const agentId = namedAgent(context.req.header(AGENT_HEADER))
+    const call = await runRequest(tool, {
+      token,
+      operation: context.req.param('operation'),
+      values: await readBody(context, Arguments),
+      ...(agentId ? { agentId } : {}),
+      ...(key === undefined ? {} : { idempotencyKey: key }),
+    })
+    return context.json(
+      { data: await presentRun(call) },
+      call.status === 'PENDING_APPROVAL' ? 202 : 200,
+    )
+  })
+  const handler = handlerOf(app)
+  apps.set(tool, handler)
+  return handler
+}
+
+const Arguments = z.record(z.string(), z.unknown(), 'must be an object of arguments')
+
+/** What came of a call, for whoever asked: an error of the tool is a result as well. */
+const presentRun = async (call: ToolCall) => {
+  const result = await resultOf(call)
+  return {
+    call_id: call.id,
+    status: call.status,
+    description: call.description,
+    ...(call.digest ? { digest: call.digest, approval_expires_at: call.approvalExpiresAt } : {}),
+    ...(result
+      ? {
+          is_error: result.isError,
+          content: result.content,
+          ...(result.data === undefined ? {} : { data: result.data }),
+          ...(result.media ? { media: result.media } : {}),
+        }
+      : {}),
+  }
+}
+
+const namedAgent = (header: string | undefined) => {
+  if (header === undefined) return undefined
+  const parsed = idOf('agent').safeParse(header)
+  if (!parsed.success) throw notFound('agent', header)
+  return parsed.data
+}

@@ -1,0 +1,100 @@
+import type { Context } from 'hono'
+import type * as z from 'zod'
+import { sha256 } from '../call/digest.ts'
+import { AppError, notFound } from '../core/errors.ts'
+import { derivedId, type Id, type IdKind, idOf, newId } from '../core/ids.ts'
+import type { Caller } from '../principal/caller.ts'
+
+/** An Idempotency-Key's length, in characters. */
+export const MAX_IDEMPOTENCY_KEY_CHARS = 255
+/** A page's size: the default and the most. */
+export const DEFAULT_PAGE = 20
+export const MAX_PAGE = 100
+
+/** The JSON body, checked by a schema; every problem is named at once. */
+export const readBody = async <T>(context: Context, schema: z.ZodType<T>): Promise<T> => {
+  const parsed = schema.safeParse(await readJson(context))
+  if (parsed.success) return parsed.data
+  throw new AppError('VALIDATION_ERROR', `The body is not valid. ${issueText(parsed.error)}`, {
+    details: parsed.error.issues.map(({ path, message }) => ({ field: path.join('.'), message })),
+  })
+}
+
+/** The body as JSON: UNSUPPORTED_MEDIA_TYPE and INVALID_JSON say what is wrong with it. */
+export const readJson = async (context: Context): Promise<unknown> => {
+  const type = context.req.header('content-type') ?? ''
+  if (!/^application\/(\S+\+)?json\b/i.test(type))
+    throw new AppError(
+      'UNSUPPORTED_MEDIA_TYPE',
+      'Send JSON, with "Content-Type: application/json".',
+    )
+  const text = await context.req.text()
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const why = error instanceof SyntaxError ? error.message : ''
+    throw new AppError('INVALID_JSON', `The body is not valid JSON: ${why}`)
+  }
+}
+
+/** An id in the path; one of another shape names nothing, so it is NOT_FOUND. */
+export const pathId = <Kind extends IdKind>(
+  context: Context,
+  kind: Kind,
+  name = 'id',
+): Id<Kind> => {
+  const text = context.req.param(name) ?? ''
+  const parsed = idOf(kind).safeParse(text)
+  if (!parsed.success) throw notFound(kind, text)
+  return parsed.data
+}
+
+/** How much of a list is asked for, and from where. */
+export const readPage = (context: Context): { limit: number; cursor?: string } => {
+  const { limit = String(DEFAULT_PAGE), cursor } = context.req.query()
+  const size = Number(limit)
+  if (!Number.isInteger(size) || size < 1 || size > MAX_PAGE)
+    throw new AppError('BAD_REQUEST', `"limit" must be a whole number from 1 to ${MAX_PAGE}.`)
+  return { limit: size, ...(cursor ? { cursor } : {}) }
+}
+
+/** The Idempotency-Key header, if there is one. */
+export const idempotencyKey = (context: Context): string | undefined => {
+  const key = context.req.header('idempotency-key')
+  if (key === undefined) return undefined
+  if (key.length > 0 && key.length <= MAX_IDEMPOTENCY_KEY_CHARS) return key
+  throw new AppError(
+    'BAD_REQUEST',
+    `Idempotency-Key must have 1 to ${MAX_IDEMPOTENCY_KEY_CHARS} characters.`,
+  )
+}
+
+/**
+ * The id of what a POST makes, and the digest of what it asks: with an Idempotency-Key the id
+ * follows from caller, route and key, so that trying again finds what the first try made.
+ */
+export const creationOf = <Kind extends IdKind>(
+  context: Context,
+  kind: Kind,
+  { caller, route, body }: { caller: Caller; route: string; body: unknown },
+): { id: Id<Kind>; requestHash: string } => {
+  const key = idempotencyKey(context)
+  return {
+    id: key === undefined ? newId(kind) : derivedId(kind, caller.id, route, key),
+    requestHash: sha256(body),
+  }
+}
+
+/** Refuses a key that was used for another body. */
+export const sameRequest = (stored: string | undefined, asked: string): void => {
+  if (stored !== asked)
+    throw new AppError(
+      'IDEMPOTENCY_MISMATCH',
+      'This Idempotency-Key was used for another request. Use a new one.',
+    )
+}
+
+const issueText = (error: z.ZodError): string =>
+  error.issues
+    .map(({ path, message }) => `${path.length > 0 ? `"${path.join('.')}": ` : ''}${message}.`)
+    .join(' ')

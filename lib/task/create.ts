@@ -1,0 +1,70 @@
+import type { Agent } from '../agent/agent.ts'
+import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
+import type { Id } from '../core/ids.ts'
+import { type TransactionWrite, transact } from '../data/transact.ts'
+import { historyKey, historyRow } from './history.ts'
+import { emptyLedger, ledgerKey } from './ledger.ts'
+import { childMarker } from './open-children.ts'
+import { dueIndex, getTask, type Task, taskIndexes, taskKey } from './task.ts'
+
+/** A prompt's length at most, in characters. */
+export const MAX_PROMPT_CHARS = 1_000_000
+/** How deep sub-agents may nest (upstream's limit). */
+export const MAX_DEPTH = 3
+/** When the sweeper looks after a task that should have started. */
+export const START_GRACE_MS = 60_000
+
+export type NewTask = {
+  id: Id<'task'>
+  agent: Agent
+  prompt: string
+  parent?: Task
+  requestHash?: string
+}
+
+/**
+ * Makes a task, QUEUED, with its prompt, and with its marker under its parent, all or nothing.
+ * Made again under the same id, the first one is returned and nothing changes.
+ */
+export const createTask = async (
+  { id, agent, prompt, parent, requestHash }: NewTask,
+  clock: Clock = systemClock,
+): Promise<{ task: Task; created: boolean }> => {
+  const now = isoNow(clock)
+  const task: Task = {
+    id,
+    agentId: agent.id,
+    principalId: agent.principalId,
+    status: 'QUEUED',
+    rootId: parent?.rootId ?? id,
+    ...(parent ? { parentId: parent.id } : {}),
+    ancestors: parent ? [...parent.ancestors, parent.id] : [],
+    maxSteps: agent.maxSteps,
+    createdAt: now,
+    updatedAt: now,
+    failures: 0,
+    generation: 0,
+    ticks: 0,
+    wakeSeq: 0,
+    seenWakeSeq: 0,
+    fence: 0,
+    ...(requestHash === undefined ? {} : { requestHash }),
+  }
+  const row = await historyRow(
+    { taskId: id, seq: 0, createdAt: now },
+    { role: 'user', text: prompt },
+  )
+  const belongings: TransactionWrite = parent
+    ? { insert: {}, key: childMarker(parent.id, id) }
+    : { insert: emptyLedger(id), key: ledgerKey(id) }
+  const outcome = await transact([
+    {
+      insert: task,
+      key: taskKey(id),
+      indexes: { ...taskIndexes(task), ...dueIndex(id, isoIn(START_GRACE_MS, clock)) },
+    },
+    { insert: row, key: historyKey(id, 0) },
+    belongings,
+  ])
+  return outcome.ok ? { task, created: true } : { task: await getTask(id), created: false }
+}

@@ -1,0 +1,166 @@
+import * as z from 'zod'
+import { type Clock, isoNow, systemClock } from '../core/clock.ts'
+import { AppError, notFound } from '../core/errors.ts'
+import { type Id, idOf } from '../core/ids.ts'
+import type { Change, Where } from '../data/expression.ts'
+import { Large, loadLarge } from '../data/large.ts'
+import * as table from '../data/table.ts'
+import { PrincipalId } from '../principal/principal.ts'
+
+export const TaskStatus = z.enum([
+  'QUEUED',
+  'RUNNING',
+  'PENDING_APPROVAL',
+  'AWAITING_SUB_AGENTS',
+  'AWAITING_INPUT',
+  'AWAITING_TOOL',
+  'AWAITING_SETTLEMENT',
+  'COMPLETED',
+  'FAILED',
+  'CANCELLED',
+  'ABORTED',
+])
+export type TaskStatus = z.infer<typeof TaskStatus>
+
+const WAITING = [
+  'PENDING_APPROVAL',
+  'AWAITING_SUB_AGENTS',
+  'AWAITING_INPUT',
+  'AWAITING_TOOL',
+  'AWAITING_SETTLEMENT',
+] satisfies TaskStatus[]
+
+export const TERMINAL: TaskStatus[] = ['COMPLETED', 'FAILED', 'CANCELLED', 'ABORTED']
+export const OPEN: TaskStatus[] = ['QUEUED', 'RUNNING', ...WAITING]
+
+/** Every legal move. A move that isn't here can't be written. */
+const MOVES: Record<TaskStatus, readonly TaskStatus[]> = {
+  QUEUED: ['RUNNING', 'CANCELLED'],
+  RUNNING: ['QUEUED', 'RUNNING', ...WAITING, 'COMPLETED', 'FAILED', 'CANCELLED'],
+  PENDING_APPROVAL: ['RUNNING', 'CANCELLED'],
+  AWAITING_SUB_AGENTS: ['RUNNING', 'CANCELLED'],
+  AWAITING_INPUT: ['RUNNING', 'CANCELLED'],
+  AWAITING_TOOL: ['RUNNING', 'CANCELLED'],
+  AWAITING_SETTLEMENT: ['RUNNING', 'CANCELLED'],
+  COMPLETED: [],
+  FAILED: [],
+  CANCELLED: [],
+  ABORTED: [],
+}
+
+/** The states from which a task may move to this one. */
+export const statesBefore = (to: TaskStatus): TaskStatus[] =>
+  TaskStatus.options.filter(from => MOVES[from].includes(to))
+
+export const Task = z.object({
+  id: idOf('task'),
+  agentId: idOf('agent'),
+  principalId: PrincipalId,
+  status: TaskStatus,
+  /** The top of the tree that this task is in; itself, where nobody spawned it. */
+  rootId: idOf('task'),
+  parentId: idOf('task').optional(),
+  /** The tasks above this one, the root first. */
+  ancestors: z.array(idOf('task')),
+  maxSteps: z.int(),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+  endedAt: z.iso.datetime().optional(),
+  finalResponse: Large.optional(),
+  error: z.object({ code: z.string(), message: z.string() }).optional(),
+  handoverTo: idOf('task').optional(),
+  /** Model requests that failed in a row. */
+  failures: z.int(),
+  /** Names the execution that may move the task: an older one's tick exits. */
+  generation: z.int(),
+  /** Ticks in this generation, so that an execution ends long before its history is full. */
+  ticks: z.int(),
+  /** Rises with each wake; a tick that parks says which one it saw. */
+  wakeSeq: z.int(),
+  seenWakeSeq: z.int(),
+  /** Ends the execution's wait. */
+  token: z.string().optional(),
+  /** Only grows; every write of a tick is on condition that it is still its own. */
+  fence: z.int(),
+  leaseUntil: z.iso.datetime().optional(),
+  claim: z.string().optional(),
+  requestHash: z.string().optional(),
+})
+export type Task = z.infer<typeof Task>
+
+// Access patterns: one task by id; a principal's tasks and an agent's tasks, newest first;
+// unfinished tasks by the time at which they should have moved, in shards.
+export const taskKey = (id: Id<'task'>): table.Key => ({ pk: id, sk: 'task' })
+
+export const taskIndexes = (task: Pick<Task, 'id' | 'principalId' | 'agentId' | 'createdAt'>) => ({
+  gsi1pk: `${task.principalId}#task`,
+  gsi1sk: `${task.createdAt}#${task.id}`,
+  gsi2pk: `${task.agentId}#task`,
+  gsi2sk: `${task.createdAt}#${task.id}`,
+})
+
+/** How many keys the list of unfinished tasks is spread over, so that none of them gets hot. */
+export const DUE_SHARDS = 8
+export const dueShard = (shard: number): string => `open#${shard}`
+/** Puts a task where the sweeper looks, from a time on. */
+export const dueIndex = (id: Id<'task'>, at: string) => ({
+  gsi3pk: dueShard(shardOf(id)),
+  gsi3sk: `${at}#${id}`,
+})
+export const DUE_ATTRIBUTES = ['gsi3pk', 'gsi3sk']
+
+/** One task, or NOT_FOUND. */
+export const getTask = async (id: Id<'task'>): Promise<Task> => {
+  const task = await table.get(Task, taskKey(id))
+  if (!task) throw notFound('task', id)
+  return task
+}
+
+export const getTasks = async (ids: Id<'task'>[]): Promise<Task[]> => {
+  const found = await table.batchGet(ids.map(taskKey))
+  return ids.flatMap(id => found.get(Task, taskKey(id)) ?? [])
+}
+
+export const listTasks = (
+  by: { principalId: PrincipalId } | { agentId: Id<'agent'> },
+  page: { limit: number; cursor?: string },
+) =>
+  'agentId' in by
+    ? table.query(Task, { index: 'gsi2', pk: `${by.agentId}#task`, newestFirst: true, ...page })
+    : table.query(Task, { index: 'gsi1', pk: `${by.principalId}#task`, newestFirst: true, ...page })
+
+/** The unfinished tasks of a shard that should have moved before a time. */
+export const listDue = (shard: number, before: string, limit: number) =>
+  table.query(Task, { index: 'gsi3', pk: dueShard(shard), before, limit })
+
+/** What a task said at its end; empty where it said nothing. */
+export const finalText = async (task: Task): Promise<string> =>
+  task.finalResponse ? loadLarge(z.string(), task.finalResponse) : ''
+
+type Move = { set?: Record<string, unknown>; remove?: string[]; add?: Record<string, number> }
+
+/** What a move writes, and on which condition: only along the table of legal moves. */
+export const moveOf = (
+  to: TaskStatus,
+  { set = {}, remove = [], add = {} }: Move = {},
+  clock: Clock = systemClock,
+): { change: Change; where: Where } => ({
+  change: { set: { ...set, status: to, updatedAt: isoNow(clock) }, remove, add },
+  where: { status: { test: 'in', values: statesBefore(to) } },
+})
+
+/** Moves a task on, or throws INVALID_STATE where the table or the condition forbids it. */
+export const moveTask = async (
+  id: Id<'task'>,
+  to: TaskStatus,
+  { where = {}, clock = systemClock, ...move }: Move & { where?: Where; clock?: Clock } = {},
+): Promise<Task> => {
+  const { change, where: legal } = moveOf(to, move, clock)
+  const outcome = await table.update(Task, taskKey(id), change, { where: { ...legal, ...where } })
+  if (outcome.ok) return outcome.item
+  if (!outcome.item) throw notFound('task', id)
+  throw new AppError('INVALID_STATE', `The task is ${outcome.item.status} and can't become ${to}.`)
+}
+
+/** Ids of either kind end in 80 random or hashed bits, so their last characters spread evenly. */
+const shardOf = (id: Id<'task'>): number => id.charCodeAt(id.length - 1) % DUE_SHARDS

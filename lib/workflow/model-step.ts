@@ -1,0 +1,56 @@
+import type { Agent } from '../agent/agent.ts'
+import { type Clock, isoNow, systemClock } from '../core/clock.ts'
+import { log } from '../core/log.ts'
+import { generate } from '../llm/generate.ts'
+import { ModelReference, openModel } from '../llm/provider.ts'
+import { append, type Entry } from '../task/history.ts'
+import { beginStep, bookUsage } from '../task/ledger.ts'
+import type { Task } from '../task/task.ts'
+import { type Conversation, messagesOf } from './conversation.ts'
+import { LEASE_LOST } from './lease.ts'
+import type { Offer } from './offer.ts'
+
+/** How long one model request may take. */
+export const MODEL_TIMEOUT_MS = 120_000
+
+/**
+ * Asks the model for the next step and adds its answer to the history. Nothing is asked once the
+ * task or one above it is cancelled. Throws MODEL_ERROR, NOT_CONFIGURED or VALIDATION_ERROR of
+ * the driver, and LEASE_LOST where another tick has taken the step.
+ */
+export const modelStep = async (
+  {
+    task,
+    agent,
+    offers,
+    conversation,
+  }: {
+    task: Task
+    agent: Agent
+    offers: Map<string, Offer>
+    conversation: Conversation
+  },
+  clock: Clock = systemClock,
+): Promise<Entry | 'cancelled'> => {
+  const model = await openModel(ModelReference.parse(agent.model))
+  const messages = await messagesOf(conversation)
+  if (!(await beginStep(task))) return 'cancelled'
+  const response = await generate(model, {
+    system: agent.systemPrompt,
+    messages,
+    tools: [...offers.values()].map(({ forModel }) => forModel),
+    signal: AbortSignal.timeout(MODEL_TIMEOUT_MS),
+  })
+  await bookUsage(task.rootId, response.usage)
+  for (const warning of response.warnings) log('warn', 'model-warning', { warning })
+  const row = {
+    taskId: task.id,
+    seq: conversation.entries.length,
+    createdAt: isoNow(clock),
+    model: `${agent.model.provider}/${agent.model.name}`,
+    finishReason: response.finishReason,
+    usage: response.usage,
+  }
+  if (!(await append(row, response.message))) throw LEASE_LOST
+  return { ...row, role: 'assistant', message: { inline: null }, content: response.message }
+}

@@ -1,0 +1,133 @@
+import { type Clock, isoIn, systemClock } from '../core/clock.ts'
+import type { AppError } from '../core/errors.ts'
+import type { Id } from '../core/ids.ts'
+import { storeLarge } from '../data/large.ts'
+import * as table from '../data/table.ts'
+import { textOf } from '../llm/message.ts'
+import type { ModelErrorDetails } from '../llm/model-error.ts'
+import type { Entry } from '../task/history.ts'
+import { dueIndex, moveOf, Task, type TaskStatus, taskKey } from '../task/task.ts'
+import { MAX_WAIT_SECONDS } from './definition.ts'
+import { endTask } from './end.ts'
+import { held, LEASE_LOST, writeHeld } from './lease.ts'
+
+/** What the state machine reads; every field is always there, since its paths must lead somewhere. */
+export type TickOutcome = {
+  outcome: 'again' | 'wait' | 'until' | 'end'
+  wakeSeq: number
+  waitSeconds: number
+  until: string
+}
+
+/** Failed model requests in a row before the task fails. */
+export const MAX_MODEL_FAILURES = 4
+const RETRY_BASE_SECONDS = 5
+/** What the sweeper gives a wait beyond its end. */
+const WAIT_GRACE_MS = 60_000
+
+export const outcomeOf = (
+  outcome: TickOutcome['outcome'],
+  fields: Partial<TickOutcome> = {},
+): TickOutcome => ({ wakeSeq: 0, waitSeconds: 0, until: '', ...fields, outcome })
+
+/** Leaves the task waiting: the lease goes, and the wake that the tick saw is noted. */
+export const park = async (
+  task: Task,
+  { status, until }: { status: TaskStatus; until?: string },
+  clock: Clock = systemClock,
+): Promise<TickOutcome> => {
+  const waitSeconds = secondsUntil(until, clock)
+  await move(task, status, {
+    set: {
+      seenWakeSeq: task.wakeSeq,
+      ...dueIndex(task.id, isoIn(waitSeconds * 1_000 + WAIT_GRACE_MS, clock)),
+    },
+    clock,
+  })
+  return outcomeOf('wait', { wakeSeq: task.wakeSeq, waitSeconds })
+}
+
+/** Completes the task with what the model said last, if the model had come to an end. */
+export const complete = async (
+  task: Task,
+  last: Entry,
+  clock: Clock = systemClock,
+): Promise<TickOutcome> => {
+  if (last.content.role !== 'assistant') return outcomeOf('end')
+  if (last.finishReason === 'length')
+    return fail(task, 'ANSWER_CUT_OFF', "The model's answer was cut off at its longest.", clock)
+  const text = textOf(last.content)
+  return end(
+    task,
+    'COMPLETED',
+    { finalResponse: await storeLarge(`${task.id}/final`, text) },
+    clock,
+  )
+}
+
+/** Completes the task in favour of the one that goes on in its place. */
+export const handOver = (
+  task: Task,
+  { to, content }: { to: Id<'task'>; content: string },
+  clock: Clock = systemClock,
+): Promise<TickOutcome> =>
+  end(task, 'COMPLETED', { finalResponse: { inline: content }, handoverTo: to }, clock)
+
+export const fail = (task: Task, code: string, message: string, clock: Clock = systemClock) =>
+  end(task, 'FAILED', { error: { code, message } }, clock)
+
+export const cancelled = (task: Task, clock: Clock = systemClock) =>
+  end(task, 'CANCELLED', {}, clock)
+
+/** Queues the task for another try where the model's error allows it; fails it otherwise. */
+export const retryOrFail = async (
+  task: Task,
+  error: AppError,
+  clock: Clock = systemClock,
+): Promise<TickOutcome> => {
+  const details = error.details as ModelErrorDetails
+  const failures = task.failures + 1
+  if (!details.is_retryable || failures >= MAX_MODEL_FAILURES)
+    return fail(task, details.kind.toUpperCase().replaceAll('-', '_'), error.message, clock)
+  const seconds = details.retry_after_seconds ?? RETRY_BASE_SECONDS * 2 ** failures
+  const until = isoIn(seconds * 1_000, clock)
+  const due = dueIndex(task.id, isoIn(seconds * 1_000 + WAIT_GRACE_MS, clock))
+  await move(task, 'QUEUED', { set: { failures, ...due }, clock })
+  return outcomeOf('until', { until })
+}
+
+/** Gives the task up for the next tick, since this one's time is nearly over. */
+export const handOn = async (task: Task): Promise<TickOutcome> => {
+  await release(task)
+  return outcomeOf('again')
+}
+
+/** Lets go of the lease, so that the next tick need not wait for its end. */
+export const release = (task: Task) => writeHeld(task, { remove: ['leaseUntil'] })
+
+const end = async (
+  task: Task,
+  status: Parameters<typeof endTask>[1],
+  set: Parameters<typeof endTask>[2],
+  clock: Clock,
+): Promise<TickOutcome> => {
+  if (!(await endTask(task, status, set, { where: held(task), clock }))) throw LEASE_LOST
+  return outcomeOf('end')
+}
+
+const move = async (
+  task: Task,
+  to: TaskStatus,
+  { set, clock }: { set: Record<string, unknown>; clock: Clock },
+): Promise<void> => {
+  const { change } = moveOf(to, { set, remove: ['leaseUntil'] }, clock)
+  const outcome = await table.update(Task, taskKey(task.id), change, { where: held(task) })
+  if (!outcome.ok) throw LEASE_LOST
+}
+
+/** Whole seconds until a time, at least one, and no more than the state machine waits. */
+const secondsUntil = (until: string | undefined, clock: Clock): number => {
+  if (until === undefined) return MAX_WAIT_SECONDS
+  const seconds = Math.ceil((Date.parse(until) - clock.now().getTime()) / 1_000) + 1
+  return Math.min(Math.max(seconds, 1), MAX_WAIT_SECONDS)
+}

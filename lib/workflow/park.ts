@@ -1,0 +1,30 @@
+import * as z from 'zod'
+import { idOf } from '../core/ids.ts'
+import { log } from '../core/log.ts'
+import * as table from '../data/table.ts'
+import { OPEN, Task, taskKey } from '../task/task.ts'
+import { sendToken } from './wake.ts'
+
+export const ParkEvent = z.object({
+  taskId: idOf('task'),
+  generation: z.int(),
+  wakeSeq: z.int(),
+  token: z.string(),
+})
+export type ParkEvent = z.infer<typeof ParkEvent>
+
+/**
+ * Leaves the token of a task's wait where a wake will find it, unless a wake has come since the
+ * tick looked: then the wait ends at once.
+ */
+export const park = async ({ taskId, generation, wakeSeq, token }: ParkEvent): Promise<void> => {
+  const outcome = await table.update(
+    Task,
+    taskKey(taskId),
+    { set: { token } },
+    { where: { generation, wakeSeq, status: { test: 'in', values: OPEN } } },
+  )
+  if (outcome.ok) return
+  log('info', 'park-refused', { taskId, generation })
+  await sendToken(token)
+}

@@ -1,0 +1,111 @@
+import type { Agent } from '../agent/agent.ts'
+import { admit, gateKeys } from '../call/gate.ts'
+import { invokeOperation } from '../call/invoke.ts'
+import { proposeCall, refusedCall } from '../call/propose.ts'
+import { mayRunAgain } from '../call/receipt.ts'
+import { callIdAt, createCall, type ToolCall } from '../call/tool-call.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
+import { AppError } from '../core/errors.ts'
+import { batchGet } from '../data/table.ts'
+import { type ToolCallPart, toolCalls } from '../llm/message.ts'
+import type { Entry } from '../task/history.ts'
+import type { Task } from '../task/task.ts'
+import { splitArguments } from '../tool/schema.ts'
+import { callIdsOf, readCalls } from './conversation.ts'
+import type { Offer } from './offer.ts'
+
+type Step = { task: Task; agent: Agent; entry: Entry; offers: Map<string, Offer> }
+
+/**
+ * Brings a step's calls as far as they get on their own: those that have no record yet pass the
+ * gate and get one, those that may run are run by their operations' functions, in the model's
+ * order. Returns the records as they then are.
+ */
+export const runStepCalls = async (step: Step, clock: Clock = systemClock): Promise<ToolCall[]> => {
+  const { entry } = step
+  const parts = entry.content.role === 'assistant' ? toolCalls(entry.content) : []
+  const ids = callIdsOf(entry)
+  const known = await readCalls(ids)
+  for (const [index, part] of parts.entries()) {
+    const id = ids[index]
+    if (id === undefined) continue
+    const call = known.get(id) ?? (await recordCall(step, part, index, clock))
+    if (call.status === 'REQUESTED' || call.status === 'APPROVED' || mayRunAgain(call, clock))
+      await invokeOperation(call)
+  }
+  const after = await readCalls(ids)
+  return ids.flatMap(id => after.get(id) ?? [])
+}
+
+/** Makes the record of one call: what passed the gate, or why it didn't. */
+const recordCall = async (
+  { task, agent, entry, offers }: Step,
+  part: ToolCallPart,
+  index: number,
+  clock: Clock,
+): Promise<ToolCall> => {
+  const origin = {
+    id: callIdAt(task.id, entry.seq, index),
+    meta: {},
+    taskId: task.id,
+    rootId: task.rootId,
+    seq: entry.seq,
+    index,
+  }
+  const offer = offers.get(part.toolName)
+  const asked = {
+    agentId: agent.id,
+    principalId: agent.principalId,
+    tool: offer?.tool.name ?? part.toolName,
+    operation: '',
+  }
+  try {
+    const values = argumentsOf(part)
+    if (!offer) throw unknownTool(part.toolName, offers)
+    const { tool } = offer
+    const { operation, rest } = splitArguments(tool, offer.enabled, values)
+    asked.operation = operation ?? ''
+    const found = await batchGet(gateKeys(tool.name, agent.id, agent.principalId))
+    const admission = admit({ agent, tool, operation, values: rest, found })
+    const call = await proposeCall(origin, admission, clock)
+    return (await createCall(call)).item ?? call
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    const refused = refusedCall(origin, asked, { content: error.message, code: error.code }, clock)
+    return (await createCall(refused)).item ?? refused
+  }
+}
+
+/** A call's arguments; one that is broken never runs, and the model is told what was wrong. */
+const argumentsOf = ({ input, state }: ToolCallPart): Record<string, unknown> => {
+  switch (state) {
+    case 'complete':
+      return JSON.parse(input)
+    case 'cut-off':
+      throw new AppError(
+        'BAD_REQUEST',
+        `The call arrived cut off after ${input.length} characters and did not run. Make it again with less in one go.`,
+      )
+    case 'malformed':
+      throw new AppError(
+        'BAD_REQUEST',
+        `The arguments are not valid JSON (${parserComplaint(input)}), so nothing ran. Send one JSON object; a tool without required parameters takes {}.`,
+      )
+    default:
+      return state satisfies never
+  }
+}
+
+const parserComplaint = (text: string): string => {
+  try {
+    JSON.parse(text)
+    return 'not an object'
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+const unknownTool = (name: string, offers: Map<string, Offer>): AppError => {
+  const names = [...offers.keys()].join(', ') || 'none'
+  return new AppError('NOT_FOUND', `There is no tool "${name}". You have: ${names}.`)
+}

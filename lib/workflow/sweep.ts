@@ -1,0 +1,97 @@
+import { callKey, ToolCall } from '../call/tool-call.ts'
+import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
+import { errorFields, log } from '../core/log.ts'
+import * as table from '../data/table.ts'
+import {
+  DUE_SHARDS,
+  dueIndex,
+  getTask,
+  listDue,
+  type Task,
+  Task as TaskSchema,
+  TERMINAL,
+  taskKey,
+} from '../task/task.ts'
+import { readConversation } from './conversation.ts'
+import { reportToParent } from './end.ts'
+import { isExecuting, startGeneration } from './execution.ts'
+import { deliver } from './wake.ts'
+
+/** How many tasks one sweep looks after in each shard; the next one goes on. */
+export const SWEEP_LIMIT = 50
+/** When a task that was looked after is looked after again. */
+const AGAIN_MS = 5 * 60_000
+/** After every time there is: for the sweep that takes all. */
+const END_OF_TIME = '9999'
+
+/**
+ * Looks after unfinished tasks that should have moved and didn't: delivers wakes again, starts
+ * executions that are gone, tells parents of children that ended. Bounded work, by an index.
+ *
+ * `abandoned` says that every process from before is dead (the local runner at its start): then
+ * all leases are broken, what was running is over, and every unfinished task is started again.
+ */
+export const sweep = async (
+  { abandoned = false }: { abandoned?: boolean } = {},
+  clock: Clock = systemClock,
+): Promise<{ looked: number }> => {
+  let looked = 0
+  for (let shard = 0; shard < DUE_SHARDS; shard++) {
+    const before = abandoned ? END_OF_TIME : isoNow(clock)
+    const { items } = await listDue(shard, before, abandoned ? ALL : SWEEP_LIMIT)
+    for (const item of items) {
+      looked += 1
+      try {
+        await lookAfter(item, abandoned, clock)
+      } catch (error) {
+        // One task that can't be helped must not keep the others waiting.
+        log('error', 'sweep-failed', { taskId: item.id, ...errorFields(error) })
+      }
+    }
+  }
+  return { looked }
+}
+
+/** A local table's unfinished tasks fit one page of each shard. */
+const ALL = 10_000
+
+const lookAfter = async (seen: Task, abandoned: boolean, clock: Clock): Promise<void> => {
+  const task = await getTask(seen.id)
+  if (TERMINAL.includes(task.status)) return reportToParent(task, clock)
+  if (abandoned) {
+    await breakLease(task)
+    await endStartedCalls(task, clock)
+    await startGeneration(await getTask(task.id), clock)
+    return
+  }
+  if (task.leaseUntil !== undefined && task.leaseUntil > isoNow(clock)) return
+  log('info', 'task-swept', { taskId: task.id, status: task.status })
+  if (!(await isExecuting(task))) await startGeneration(task, clock)
+  else if (task.wakeSeq > task.seenWakeSeq) await deliver(task, clock)
+  await table.update(
+    TaskSchema,
+    taskKey(task.id),
+    { set: dueIndex(task.id, isoIn(AGAIN_MS, clock)) },
+    {
+      where: { status: task.status, wakeSeq: task.wakeSeq, fence: task.fence },
+    },
+  )
+}
+
+const breakLease = (task: Task) =>
+  table.update(TaskSchema, taskKey(task.id), { remove: ['leaseUntil', 'token'] })
+
+/** A call that a dead process had started is over now, whatever its deadline says. */
+const endStartedCalls = async (task: Task, clock: Clock): Promise<void> => {
+  const { calls } = await readConversation(task.id)
+  for (const call of calls.values())
+    if (call.status === 'STARTED')
+      await table.update(
+        ToolCall,
+        callKey(call.id),
+        { set: { deadlineAt: isoNow(clock) } },
+        {
+          where: { status: 'STARTED', claim: call.claim },
+        },
+      )
+}

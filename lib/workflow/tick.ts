@@ -1,0 +1,128 @@
+import * as z from 'zod'
+import { type Agent, getAgent } from '../agent/agent.ts'
+import { type Clock, isoIn, systemClock } from '../core/clock.ts'
+import { AppError, hasCode } from '../core/errors.ts'
+import { idOf } from '../core/ids.ts'
+import { errorFields, log } from '../core/log.ts'
+import { toolCalls } from '../llm/message.ts'
+import type { Entry } from '../task/history.ts'
+import type { Task } from '../task/task.ts'
+import type { ToolRegistry } from '../tool/registry.ts'
+import { type Conversation, readConversation } from './conversation.ts'
+import { startGeneration } from './execution.ts'
+import { LEASE_LOST, takeLease, withRenewal, writeHeld } from './lease.ts'
+import { MODEL_TIMEOUT_MS, modelStep } from './model-step.ts'
+import { offerTools } from './offer.ts'
+import {
+  cancelled,
+  complete,
+  fail,
+  handOn,
+  handOver,
+  outcomeOf,
+  park,
+  release,
+  retryOrFail,
+  type TickOutcome,
+} from './outcome.ts'
+import { runStepCalls } from './step-calls.ts'
+import { stateOfStep } from './waits.ts'
+
+export const TickEvent = z.object({ taskId: idOf('task'), generation: z.int() })
+export type TickEvent = z.infer<typeof TickEvent>
+
+/** What a tick needs beside the rows. */
+export type TickContext = {
+  tools: ToolRegistry
+  /** How long the function may still run, in milliseconds. */
+  remainingMs: () => number
+  clock?: Clock
+}
+
+/** Ticks of one execution. Each takes at most a dozen events of Step Functions' 25,000. */
+export const MAX_TICKS_PER_GENERATION = 1_000
+/** A step is begun only where a model request and the call after it would still fit. */
+export const STEP_RESERVE_MS = MODEL_TIMEOUT_MS + 60_000
+/** When a tick that lost its lease looks again. */
+const LOST_RETRY_MS = 5_000
+
+/**
+ * Moves a task on under a lease: runs steps until the task waits, ends, or the time is nearly up.
+ * May be killed anywhere and delivered twice: what is done is in rows, and what is not is found
+ * missing by the next tick.
+ */
+export const tick = async (event: TickEvent, context: TickContext): Promise<TickOutcome> => {
+  const clock = context.clock ?? systemClock
+  const lease = await takeLease(event.taskId, event.generation, clock)
+  if ('over' in lease) return outcomeOf('end')
+  if ('heldUntil' in lease) return outcomeOf('until', { until: lease.heldUntil })
+  const { task } = lease
+  try {
+    if (task.ticks > MAX_TICKS_PER_GENERATION) return await continueAnew(task, clock)
+    return await withRenewal(task, () => advance(task, context, clock), clock)
+  } catch (error) {
+    if (error === LEASE_LOST) return outcomeOf('until', { until: isoIn(LOST_RETRY_MS, clock) })
+    await release(task).catch(failure => log('warn', 'lease-not-released', errorFields(failure)))
+    throw error
+  }
+}
+
+const advance = async (task: Task, context: TickContext, clock: Clock): Promise<TickOutcome> => {
+  const agent = await findAgent(task)
+  if (!agent) return fail(task, 'AGENT_GONE', 'The agent of this task is gone.', clock)
+  const conversation = await readConversation(task.id)
+  const offers = await offerTools(agent, context.tools)
+  for (;;) {
+    const last = conversation.entries.at(-1)
+    if (last?.content.role === 'assistant') {
+      if (toolCalls(last.content).length === 0) return complete(task, last, clock)
+      const records = await runStepCalls({ task, agent, entry: last, offers }, clock)
+      const { state, calls } = await stateOfStep(records, clock)
+      if (state.kind === 'waiting') return park(task, state, clock)
+      if (state.kind === 'handed-over') return handOver(task, state, clock)
+      for (const call of calls) conversation.calls.set(call.id, call)
+    }
+    if (stepsOf(conversation) >= task.maxSteps)
+      return fail(task, 'MAX_STEPS', 'Max steps reached.', clock)
+    if (context.remainingMs() < STEP_RESERVE_MS) return handOn(task)
+    const outcome = await ask({ task, agent, offers, conversation }, clock)
+    if ('outcome' in outcome) return outcome
+    conversation.entries.push(outcome)
+  }
+}
+
+/** The next step's entry, or how the task goes on where the model gave none. */
+const ask = async (
+  step: Parameters<typeof modelStep>[0],
+  clock: Clock,
+): Promise<Entry | TickOutcome> => {
+  try {
+    const entry = await modelStep(step, clock)
+    if (entry === 'cancelled') return cancelled(step.task, clock)
+    if (step.task.failures > 0) await writeHeld(step.task, { set: { failures: 0 } })
+    return entry
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    log('warn', 'model-request-failed', { taskId: step.task.id, ...errorFields(error) })
+    if (!hasCode(error, 'MODEL_ERROR')) return fail(step.task, error.code, error.message, clock)
+    return retryOrFail(step.task, error, clock)
+  }
+}
+
+const continueAnew = async (task: Task, clock: Clock): Promise<TickOutcome> => {
+  await release(task)
+  await startGeneration(task, clock)
+  return outcomeOf('end')
+}
+
+const stepsOf = ({ entries }: Conversation): number =>
+  entries.filter(entry => entry.role === 'assistant').length
+
+const findAgent = async ({ agentId }: Task): Promise<Agent | undefined> => {
+  try {
+    return await getAgent(agentId)
+  } catch (error) {
+    if (hasCode(error, 'NOT_FOUND')) return undefined
+    throw error
+  }
+}

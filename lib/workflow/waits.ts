@@ -1,0 +1,134 @@
+import { expire, hasExpired } from '../call/decision.ts'
+import { isOverdue } from '../call/receipt.ts'
+import { CallResult, callKey, moveCall, ToolCall } from '../call/tool-call.ts'
+import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
+import { AppError } from '../core/errors.ts'
+import type { Id } from '../core/ids.ts'
+import { loadLarge, storeLarge } from '../data/large.ts'
+import type { Outcome } from '../data/table.ts'
+import * as table from '../data/table.ts'
+import { finalText, getTasks, type Task, type TaskStatus, TERMINAL } from '../task/task.ts'
+
+/** What a step's calls come to: all answered, waiting for something, or handed over. */
+export type StepState =
+  | { kind: 'answered' }
+  | { kind: 'waiting'; status: TaskStatus; until?: string }
+  | { kind: 'handed-over'; to: Id<'task'>; content: string }
+
+/** A call's state, and its record where looking has changed it. */
+type Looked = { state: StepState; call: ToolCall }
+
+/** When a call whose function couldn't be reached is tried again. */
+const UNREACHABLE_RETRY_MS = 5_000
+
+/** Of several waits, the one that a person should see. */
+const PRECEDENCE: TaskStatus[] = [
+  'PENDING_APPROVAL',
+  'AWAITING_SETTLEMENT',
+  'AWAITING_INPUT',
+  'AWAITING_SUB_AGENTS',
+  'AWAITING_TOOL',
+]
+
+/**
+ * Looks at each call of a step, ends what has ended by the passing of time, gathers what children
+ * have said, and tells what the task now waits for.
+ */
+export const stateOfStep = async (
+  calls: ToolCall[],
+  clock: Clock = systemClock,
+): Promise<{ state: StepState; calls: ToolCall[] }> => {
+  const looked = await Promise.all(calls.map(call => lookAt(call, clock)))
+  return { state: overall(looked.map(({ state }) => state)), calls: looked.map(({ call }) => call) }
+}
+
+const overall = (states: StepState[]): StepState => {
+  const handover = states.find(state => state.kind === 'handed-over')
+  if (handover) return handover
+  const waits = states.filter(state => state.kind === 'waiting')
+  const status = PRECEDENCE.find(candidate => waits.some(wait => wait.status === candidate))
+  if (status === undefined) return ANSWERED
+  const until = waits.flatMap(wait => wait.until ?? []).sort()[0]
+  return waitingFor(status, until)
+}
+
+const lookAt = async (call: ToolCall, clock: Clock): Promise<Looked> => {
+  switch (call.status) {
+    case 'REQUESTED':
+    case 'APPROVED':
+      return { state: waitingFor('AWAITING_TOOL', isoIn(UNREACHABLE_RETRY_MS, clock)), call }
+    case 'PENDING_APPROVAL':
+      return hasExpired(call, clock)
+        ? afterChange(await expire(call, clock), call, clock)
+        : { state: waitingFor('PENDING_APPROVAL', call.approvalExpiresAt), call }
+    case 'STARTED':
+      // What may run again was run again before; of this one nobody knows whether it ran.
+      return isOverdue(call, clock)
+        ? afterChange(await moveCall(call, ['STARTED'], 'UNKNOWN'), call, clock)
+        : { state: waitingFor('AWAITING_TOOL', call.deadlineAt), call }
+    case 'UNKNOWN':
+      return { state: waitingFor('AWAITING_SETTLEMENT'), call }
+    case 'COMPLETED':
+      return lookAtResult(call, clock)
+    case 'REJECTED':
+    case 'EXPIRED':
+    case 'FAILED':
+      return { state: ANSWERED, call }
+    default:
+      return call.status satisfies never
+  }
+}
+
+/** A call that time has moved on, or someone else in that moment, is looked at as it now is. */
+const afterChange = (
+  outcome: Outcome<ToolCall>,
+  before: ToolCall,
+  clock: Clock,
+): Promise<Looked> => {
+  const call = outcome.item
+  if (!call || call.status === before.status)
+    throw new AppError('INTERNAL', `${before.id} is stuck.`)
+  return lookAt(call, clock)
+}
+
+const lookAtResult = async (call: ToolCall, clock: Clock): Promise<Looked> => {
+  const result = call.result && (await loadLarge(CallResult, call.result))
+  if (result?.handover)
+    return { state: { kind: 'handed-over', to: result.handover, content: result.content }, call }
+  if (!result?.children || call.answer) return { state: ANSWERED, call }
+  const children = await getTasks(result.children)
+  if (!children.every(child => TERMINAL.includes(child.status)))
+    return { state: waitingFor('AWAITING_SUB_AGENTS'), call }
+  return { state: ANSWERED, call: await writeAnswer(call, children, clock) }
+}
+
+/** Puts what the children came to into the call's record: from now on it can't change. */
+const writeAnswer = async (call: ToolCall, children: Task[], clock: Clock): Promise<ToolCall> => {
+  const outputs = await Promise.all(children.map(outputOf))
+  const answer: CallResult = {
+    isError: children.every(child => child.status !== 'COMPLETED'),
+    content: outputs.join('\n\n'),
+    data: { spawned_sub_task_ids: children.map(child => child.id), answered_at: isoNow(clock) },
+  }
+  const outcome = await table.update(
+    ToolCall,
+    callKey(call.id),
+    { set: { answer: await storeLarge(`${call.id}/answer`, answer) } },
+    { where: { answer: { test: 'absent' } } },
+  )
+  return outcome.item ?? call
+}
+
+const outputOf = async (child: Task): Promise<string> => {
+  if (child.status === 'COMPLETED') return finalText(child)
+  const why = child.error ? `: ${child.error.message}` : ''
+  return `The sub-agent's task ${child.id} ended as ${child.status}${why}`
+}
+
+const ANSWERED: StepState = { kind: 'answered' }
+
+const waitingFor = (status: TaskStatus, until?: string): StepState => ({
+  kind: 'waiting',
+  status,
+  ...(until === undefined ? {} : { until }),
+})

@@ -1,0 +1,57 @@
+import {
+  InvalidToken,
+  SendTaskSuccessCommand,
+  TaskDoesNotExist,
+  TaskTimedOut,
+} from '@aws-sdk/client-sfn'
+import { stepFunctions } from '../aws/step-functions.ts'
+import { type Clock, isoIn, systemClock } from '../core/clock.ts'
+import type { Id } from '../core/ids.ts'
+import { log } from '../core/log.ts'
+import * as table from '../data/table.ts'
+import { dueIndex, OPEN, Task, taskKey } from '../task/task.ts'
+import { isExecuting, startGeneration } from './execution.ts'
+
+/** When the sweeper looks whether a wake was delivered. */
+const DELIVERY_GRACE_MS = 30_000
+
+/**
+ * Records that something happened which a task may wait for, then ends its wait. A wake says only
+ * "look": the tick reads what is true. Waking a task that doesn't wait, or has ended, does no harm.
+ */
+export const wake = async (taskId: Id<'task'>, clock: Clock = systemClock): Promise<void> => {
+  const outcome = await table.update(
+    Task,
+    taskKey(taskId),
+    { add: { wakeSeq: 1 }, set: dueIndex(taskId, isoIn(DELIVERY_GRACE_MS, clock)) },
+    { where: { status: { test: 'in', values: OPEN } } },
+  )
+  if (outcome.ok) await deliver(outcome.item, clock)
+}
+
+/** Ends the wait that a task is in, if it is in one. */
+export const deliver = async (task: Task, clock: Clock = systemClock): Promise<void> => {
+  if (task.token === undefined || (await sendToken(task.token))) return
+  log('info', 'token-gone', { taskId: task.id, generation: task.generation })
+  const current = await table.get(Task, taskKey(task.id))
+  if (!current || !OPEN.includes(current.status)) return
+  // A wait that was retried has a new token, which the task's row holds by now.
+  if (current.token !== undefined && current.token !== task.token) return deliver(current, clock)
+  if (!(await isExecuting(current))) await startGeneration(current, clock)
+}
+
+/** Hands a token back; false where Step Functions no longer knows it. */
+export const sendToken = async (taskToken: string): Promise<boolean> => {
+  try {
+    await stepFunctions().send(new SendTaskSuccessCommand({ taskToken, output: '{}' }))
+    return true
+  } catch (error) {
+    if (
+      error instanceof TaskTimedOut ||
+      error instanceof TaskDoesNotExist ||
+      error instanceof InvalidToken
+    )
+      return false
+    throw error
+  }
+}
