@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { accessSync, constants, mkdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
@@ -45,7 +46,7 @@ type Options = {
 }
 
 /**
- * Starts DynamoDB on 127.0.0.1 and returns when it answers. It is the dynoxide binary, from the
+ * Starts DynamoDB on a loopback address and returns when it answers. It is the dynoxide binary, from the
  * optional npm package or the PATH, unless DYNAMODB_ENDPOINT names a server that already runs.
  * It checks no signatures, and nothing but this machine reaches it.
  * Throws NOT_CONFIGURED where there is neither.
@@ -58,9 +59,10 @@ export const startDynamoDb = async (options: Options = {}): Promise<LocalDynamoD
   if (options.file !== undefined) mkdirSync(dirname(options.file), { recursive: true })
 
   for (let attempt = 1; ; attempt++) {
-    const port = options.port || (await freePort())
+    const host = options.port ? LOOPBACK : loopbackAddress()
+    const port = options.port || (await freePort(host))
     try {
-      return await spawnDynoxide(binary, port, options)
+      return await spawnDynoxide(binary, { host, port }, options)
     } catch (error) {
       const lostTheRace = String(error).includes('in use') && !options.port
       if (!lostTheRace || attempt === START_ATTEMPTS) throw error
@@ -68,13 +70,23 @@ export const startDynamoDb = async (options: Options = {}): Promise<LocalDynamoD
   }
 }
 
+/**
+ * An address of this machine that no page in a browser can guess. Unlike our own services, the
+ * binary answers pages of any origin, and a page can try all ports of 127.0.0.1 for it. Linux
+ * alone answers on all of 127.0.0.0/8; elsewhere it stays at the usual address.
+ */
+const loopbackAddress = (): string => {
+  if (process.platform !== 'linux') return LOOPBACK
+  return `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`
+}
+
 const spawnDynoxide = async (
   binary: string,
-  port: number,
+  { host, port }: { host: string; port: number },
   { file, onExit }: Options,
 ): Promise<LocalDynamoDb> => {
   const storage = file === undefined ? [] : ['--db-path', file]
-  const command = [binary, 'serve', '--host', LOOPBACK, '--port', String(port), ...storage]
+  const command = [binary, 'serve', '--host', host, '--port', String(port), ...storage]
   const watchdog = spawn('/bin/sh', ['-c', WATCHDOG, 'dynoxide-watchdog', ...command], {
     // A session of its own: Ctrl-C in the terminal must not end the database before the work.
     detached: true,
@@ -110,7 +122,7 @@ const spawnDynoxide = async (
     await ended
   }
 
-  const url = `http://${LOOPBACK}:${port}`
+  const url = `http://${host}:${port}`
   // The line is printed once the port is bound: what answers after it is ours and no other's.
   const isUp = async () => complaint.includes('listening on') && (await answers(url))
   const failure = await Promise.race([ended, untilTrue(isUp)])

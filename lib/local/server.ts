@@ -5,19 +5,26 @@ import { AppError } from '../core/errors.ts'
 /** The embedded services check no signatures: they are for this machine alone. */
 export const LOOPBACK = '127.0.0.1'
 
+/**
+ * Whether a page in a browser sent this request: it could, to any port of this machine, and
+ * nothing else would stop it where no signature is checked. Browsers name the origin of every
+ * POST, and the SDKs never do.
+ */
+export const isFromPage = ({ headers }: IncomingMessage): boolean => headers.origin !== undefined
+
 /** A port that nobody listens on at this moment. */
-export const freePort = async (): Promise<number> => {
+export const freePort = async (host = LOOPBACK): Promise<number> => {
   const server = createServer()
-  const port = await bind(server, 0)
+  const port = await bind(server, 0, host)
   await new Promise(resolve => server.close(resolve))
   return port
 }
 
 /** Binds a server to a loopback port (0: a free one) and returns the port. */
-export const bind = (server: Server, port: number): Promise<number> =>
+export const bind = (server: Server, port: number, host = LOOPBACK): Promise<number> =>
   new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(portError(error, port)))
-    server.listen(port, LOOPBACK, () => resolve((server.address() as AddressInfo).port))
+    server.listen(port, host, () => resolve((server.address() as AddressInfo).port))
   })
 
 /** Ends a server at once: open connections, kept alive or busy, are cut. */

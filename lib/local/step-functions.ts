@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import * as z from 'zod'
 import { errorFields, log } from '../core/log.ts'
-import { answerJson, bind, LOOPBACK, readBody, unbind } from './server.ts'
+import { answerJson, bind, isFromPage, LOOPBACK, readBody, unbind } from './server.ts'
 import { prepare } from './step-functions/definition.ts'
 import { namedError } from './step-functions/error.ts'
 import { createExecutions } from './step-functions/executions.ts'
@@ -44,6 +44,7 @@ export const startStepFunctions = async (options: Options): Promise<LocalStepFun
   const operations = operationsOf({ executions, tokens, stateMachineArn })
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (isFromPage(request)) throw namedError('AccessDeniedException', 'Pages may not call this.')
     const body = await readBody(request, MAX_REQUEST_BYTES)
     if (body === undefined) throw namedError('ValidationException', 'The request is too large.')
     const target = String(request.headers['x-amz-target']).replace(/^AWSStepFunctions\./, '')
@@ -73,6 +74,7 @@ const CONTENT_TYPE = 'application/x-amz-json-1.0'
 
 /** The errors that a caller may see, by AWS's names; any other is a defect of ours. */
 const CALLER_ERRORS = [
+  'AccessDeniedException',
   'ExecutionAlreadyExists',
   'ExecutionDoesNotExist',
   'InvalidExecutionInput',

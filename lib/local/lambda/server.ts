@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { AppError, hasCode } from '../../core/errors.ts'
 import { errorFields, log } from '../../core/log.ts'
-import { answerJson, bind, LOOPBACK, readBody, unbind } from '../server.ts'
+import { answerJson, bind, isFromPage, LOOPBACK, readBody, unbind } from '../server.ts'
 import { type InvokeResult, MAX_SYNC_PAYLOAD_BYTES } from './run.ts'
 
 /**
@@ -21,6 +21,7 @@ const INVOCATIONS = /^\/2015-03-31\/functions\/([^/?]+)\/invocations/
 /** The Lambda API over HTTP, as far as the SDK's InvokeCommand speaks it. */
 export const serveLambda = async ({ invoke, enqueue, port }: Options) => {
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (isFromPage(request)) throw new AppError('FORBIDDEN', 'Pages may not invoke functions.')
     const name = INVOCATIONS.exec(request.url ?? '')?.[1]
     if (request.method !== 'POST' || name === undefined) {
       throw new AppError('METHOD_NOT_ALLOWED', 'Only Invoke is served here.')
@@ -69,6 +70,7 @@ const ERRORS = [
   { code: 'NOT_FOUND', status: 404, type: 'ResourceNotFoundException' },
   { code: 'PAYLOAD_TOO_LARGE', status: 413, type: 'RequestTooLargeException' },
   { code: 'INVALID_JSON', status: 400, type: 'InvalidRequestContentException' },
+  { code: 'FORBIDDEN', status: 403, type: 'AccessDeniedException' },
   { code: 'METHOD_NOT_ALLOWED', status: 404, type: 'UnknownOperationException' },
 ] as const
 

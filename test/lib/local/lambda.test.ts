@@ -183,6 +183,17 @@ test('invoking without HTTP gives the same answers, with our own error codes', a
   await expect(lambda.invoke('nobody', {})).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
+test('a page in a browser cannot invoke a function', async () => {
+  const url = `${lambda.url}/2015-03-31/functions/echo/invocations`
+  const answer = await fetch(url, {
+    method: 'POST',
+    body: '{}',
+    headers: { origin: 'http://evil.example' },
+  })
+  expect(answer.status).toBe(403)
+  expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(200)
+})
+
 test('close ends at once, although a handler still runs', async () => {
   const other = await startLambda({
     functions: () => ({
