@@ -11,6 +11,8 @@ const State = z.looseObject({
   Type: z.string(),
   Resource: z.string().optional(),
   TimeoutSeconds: z.number().optional(),
+  TimeoutSecondsPath: z.string().optional(),
+  Parameters: z.unknown().optional(),
   HeartbeatSeconds: z.number().optional(),
   Seconds: z.number().optional(),
   SecondsPath: z.string().optional(),
@@ -88,7 +90,6 @@ const complaintsAbout = (state: State): string[] => {
   const rules = [state.Retry ?? [], state.Catch ?? []]
   const complaints: [boolean, string][] = [
     [state.QueryLanguage === 'JSONata', 'JSONata is not supported'],
-    ['TimeoutSecondsPath' in state, 'TimeoutSecondsPath is not supported'],
     ['HeartbeatSecondsPath' in state, 'HeartbeatSecondsPath is not supported'],
     [Type === 'Task' && !LAMBDA.test(Resource), `the resource ${Resource} is not supported`],
     [(HeartbeatSeconds ?? 0) >= TimeoutSeconds, 'HeartbeatSeconds must be below TimeoutSeconds'],
@@ -118,6 +119,7 @@ const localState = (state: State): State => {
   // The interpreter takes this path for a field that is named `$`.
   const { ResultPath, ...rest } = state
   const local = ResultPath === undefined || ResultPath === '$' ? rest : state
+  if (state.Type === 'Task' && state.TimeoutSecondsPath) return timedByPath(local)
   // Without a timeout, AWS waits for ever, and the interpreter for a minute.
   if (state.Type === 'Task') return { ...local, TimeoutSeconds: capped(state.TimeoutSeconds) }
   if (state.Type === 'Wait') return waitTask(local)
@@ -128,6 +130,19 @@ const localState = (state: State): State => {
     ...(state.Iterator && { Iterator: localMachine(state.Iterator) }),
   }
 }
+
+/**
+ * A timeout's path is one into the state's input, but the interpreter looks for it in what
+ * Parameters made of that: so it goes along there, and the handler takes the two apart again.
+ */
+const timedByPath = ({ Parameters, TimeoutSecondsPath, ...rest }: State): State => ({
+  ...rest,
+  TimeoutSecondsPath: '$.timeoutSeconds',
+  Parameters: {
+    'timeoutSeconds.$': TimeoutSecondsPath,
+    ...(Parameters === undefined ? { 'input.$': '$' } : { input: Parameters }),
+  },
+})
 
 /** A Wait state as a task of ours: the interpreter's own ends at once past 24.8 days. */
 const waitTask = ({ Seconds, SecondsPath, Timestamp, TimestampPath, ...rest }: State): State => ({

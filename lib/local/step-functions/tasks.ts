@@ -34,11 +34,23 @@ export const taskHandlers = (options: Options): Record<string, Handler> =>
   )
 
 const handlerOf = (state: States[string], options: Options): Handler => {
-  const { Type, Resource = '' } = state
-  if (Type === 'Wait') return input => wait(WaitInput.parse(input), options.signal)
-  if (Resource.endsWith('.waitForTaskToken')) return input => awaitToken(input, state, options)
-  if (Resource.endsWith(':lambda:invoke')) return input => invokeAndWrap(input, options)
-  return input => invokeOrThrow(Resource, input, options)
+  if (state.Type === 'Wait') return input => wait(WaitInput.parse(input), options.signal)
+  if (state.TimeoutSecondsPath === undefined) return input => runTask(input, state, options)
+  return wrapped => {
+    const { input, timeoutSeconds } = TimedInput.parse(wrapped)
+    checkTimer(timeoutSeconds)
+    return runTask(input, { ...state, TimeoutSeconds: timeoutSeconds }, options)
+  }
+}
+
+/** What a task with a timeout from a path is given: see `timedByPath`. */
+const TimedInput = z.object({ input: z.json(), timeoutSeconds: z.number() })
+
+const runTask = (input: Json, state: States[string], options: Options): Promise<Json> => {
+  const { Resource = '' } = state
+  if (Resource.endsWith('.waitForTaskToken')) return awaitToken(input, state, options)
+  if (Resource.endsWith(':lambda:invoke')) return invokeAndWrap(input, options)
+  return invokeOrThrow(Resource, input, options)
 }
 
 const InvokeParameters = z.looseObject({
@@ -111,6 +123,12 @@ const checkSize = (value: unknown): void => {
   throw terminalError('States.DataLimitExceeded', message)
 }
 
+/** A time that cannot be split, since nobody would know how much of it has passed. */
+const checkTimer = (seconds: number): void => {
+  if (seconds <= MAX_TIMER_SECONDS) return
+  throw terminalError('States.Runtime', `${seconds} seconds are too long here.`)
+}
+
 const WaitInput = z.object({
   input: z.json(),
   seconds: z.number().optional(),
@@ -126,9 +144,7 @@ const wait = async (
   if (Number.isNaN(end)) throw terminalError('States.Runtime', `${until} is not a timestamp.`)
   for (let left = end - Date.now(); left > 0; left = end - Date.now()) {
     const isTooLong = left > MAX_TIMER_SECONDS * 1_000
-    if (isTooLong && until === undefined) {
-      throw terminalError('States.Runtime', `${seconds} seconds are too long here.`)
-    }
+    if (until === undefined) checkTimer(seconds)
     // A part of the time, which leaves the interpreter's own timer a day.
     const part = isTooLong ? (MAX_TIMER_SECONDS - 86_400) * 1_000 : left
     await sleep(part, undefined, { signal })

@@ -427,6 +427,36 @@ test('a heartbeat keeps a wait alive, and silence ends it', async () => {
   await other.close()
 })
 
+test.each([
+  ['with parameters', { Parameters: park.Parameters }],
+  ['with its input as parameters', {}],
+])('a timeout may come from the input of a state %s', async (_what, parameters) => {
+  const { Parameters: _, TimeoutSeconds: __, Catch: ___, Next: ____, ...rest } = park
+  const Wait = { ...rest, ...parameters, TimeoutSecondsPath: '$.wait.seconds', End: true }
+  const other = await startStepFunctions({
+    definition: { StartAt: 'Wait', States: { Wait } },
+    stateMachineArn,
+    invoke: async (_name, payload) => onPark(payload as Payload),
+  })
+  client = clientOf(other)
+  const input = (seconds: number) => ({
+    taskId: 'a',
+    wait: { seconds },
+    FunctionName: 'park',
+    Payload: { token: '' },
+  })
+  const short = await start('short', input(1))
+  await token()
+  const startedAt = Date.now()
+  expect(await end(short)).toMatchObject({ status: 'FAILED', error: 'States.Timeout' })
+  expect(Date.now() - startedAt).toBeGreaterThan(800)
+
+  // Past the reach of a timer it must not end at once.
+  const long = await start('long', input(3_000_000))
+  expect(await end(long)).toMatchObject({ status: 'FAILED', error: 'States.Runtime' })
+  await other.close()
+})
+
 test('300 executions side by side wait and go on, each by its own token', async () => {
   const decided = new Set<string>()
   onTick = async ({ taskId }) => ({
@@ -453,6 +483,17 @@ test('300 executions side by side wait and go on, each by its own token', async 
   expect(service.waiting()).toBe(0)
 })
 
+test('a page in a browser cannot start an execution', async () => {
+  const headers = {
+    'x-amz-target': 'AWSStepFunctions.StartExecution',
+    origin: 'http://evil.example',
+  }
+  const body = JSON.stringify({ stateMachineArn, input: '{}' })
+  const answer = await fetch(service.url, { method: 'POST', headers, body })
+  expect(await answer.text()).toContain('AccessDeniedException')
+  expect(service.transitions()).toBe(0)
+})
+
 test('close ends at once and leaves no timer behind', async () => {
   onTick = outcomes('park')
   await start()
@@ -469,7 +510,7 @@ test.each([
   ['a resource that is no Lambda', { ...tick, Resource: 'arn:aws:states:::sqs:sendMessage' }],
   ['JSONata', { ...tick, QueryLanguage: 'JSONata' }],
   ['a heartbeat not below its timeout', { ...tick, TimeoutSeconds: 5, HeartbeatSeconds: 5 }],
-  ['a timeout from a path', { ...tick, TimeoutSecondsPath: '$.seconds' }],
+  ['a heartbeat from a path', { ...tick, HeartbeatSecondsPath: '$.seconds' }],
   [
     'States.ALL before another rule',
     {
