@@ -156,7 +156,7 @@ const write = (
 }
 
 const fail = (request: IncomingMessage, response: ServerResponse, error: unknown): void => {
-  if (hasCode(error, ...REFUSALS)) {
+  if (error instanceof AppError && hasCode(error, ...REFUSALS)) {
     write(request, response, refusal(error))
     return
   }
