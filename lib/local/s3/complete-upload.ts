@@ -54,14 +54,13 @@ const checksumNodes = (checksum: NonNullable<ObjectInfo['checksum']>): XmlNode[]
 /** The parts that a client names, of those that are there; throws where they don't agree. */
 const choose = (elements: XmlElement[], parts: Part[]): Part[] => {
   if (elements.length === 0) throw new S3Error('MalformedXML', 'You must specify a part.')
+  const numbers = elements.map(element => Number(textOf(element, 'PartNumber')))
+  if (numbers.some((number, index) => !(number > (numbers[index - 1] ?? 0)))) {
+    throw new S3Error('InvalidPartOrder', 'The parts must be in ascending order.')
+  }
   const byNumber = new Map(parts.map(part => [part.number, part]))
-  let previous = 0
   return elements.map((element, index) => {
-    const number = Number(textOf(element, 'PartNumber'))
-    if (!(number > previous)) {
-      throw new S3Error('InvalidPartOrder', 'The parts must be in ascending order.')
-    }
-    previous = number
+    const number = numbers[index] ?? 0
     const part = byNumber.get(number)
     if (!part || !isMeant(element, part)) {
       throw new S3Error('InvalidPart', `Part ${number} was not uploaded, or is another.`)
