@@ -1,6 +1,5 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import { errorFields, log } from '../core/log.ts'
-import { putObject } from '../data/objects.ts'
 import { type Json, type ToolResult, toResult } from '../tool/result.ts'
 import type { Admission } from './gate.ts'
 import { maskSecrets } from './mask.ts'
@@ -76,6 +75,7 @@ const shorten = async (
 ): Promise<ToolResult> => {
   if (result.content.length <= maxChars) return result
   const objectKey = `results/${call.id}`
+  const { putObject } = await import('../data/objects.ts')
   await putObject(objectKey, result.content, 'text/plain; charset=utf-8')
   const note: Json = {
     truncated: true,

@@ -3,11 +3,7 @@ import { lambda } from '../aws/lambda.ts'
 import { config } from '../core/config.ts'
 import type { Id } from '../core/ids.ts'
 import { errorFields, log } from '../core/log.ts'
-import { wireName } from '../tool/alias.ts'
-
-/** The name of the function that runs an operation: within Lambda's 64 characters and pattern. */
-export const operationFunction = (tool: string, operation: string): string =>
-  `tool-${wireName(tool)}-${operation}`
+import { operationFunction } from '../tool/alias.ts'
 
 /**
  * Has an operation's own function run a stored call: awaited, or as an event that runs on its

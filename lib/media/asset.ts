@@ -25,23 +25,6 @@ export const Asset = z.object({
 })
 export type Asset = z.infer<typeof Asset>
 
-/** An asset that an agent writes, in bytes (upstream's limit). */
-export const MAX_AUTHORED_BYTES = 1024 * 1024
-/** A file name's length, in characters, as file systems have it. */
-export const MAX_FILENAME_CHARS = 255
-
-/** What an agent may author, with the extension that a file of it gets. */
-export const AUTHORED_TYPES = {
-  'text/markdown': '.md',
-  'text/plain': '.txt',
-  'text/csv': '.csv',
-  'application/json': '.json',
-  'application/xml': '.xml',
-  'application/yaml': '.yaml',
-  'text/html': '.html',
-} as const
-export type AuthoredType = keyof typeof AUTHORED_TYPES
-
 // Access patterns: one asset by id; a principal's assets, newest first.
 const assetKey = (id: Id<'media'>): table.Key => ({ pk: id, sk: 'media' })
 const indexesOf = (asset: Asset) => ({
@@ -87,6 +70,29 @@ export const readBytes = async (asset: Asset): Promise<Uint8Array> => {
 
 export const listAssets = (principalId: PrincipalId, page: { limit: number; cursor?: string }) =>
   table.query(Asset, { index: 'gsi1', pk: `${principalId}#media`, newestFirst: true, ...page })
+
+/** How many of a principal's assets a search looks through, newest first. */
+export const MAX_SEARCHED = 1_000
+const SEARCH_PAGE = 100
+
+/** The newest assets of a principal that match, looking through a bounded number of them. */
+export const findAssets = async (
+  principalId: PrincipalId,
+  { limit, matches }: { limit: number; matches: (asset: Asset) => boolean },
+): Promise<Asset[]> => {
+  const found: Asset[] = []
+  let cursor: string | undefined
+  for (let looked = 0; looked < MAX_SEARCHED && found.length < limit; looked += SEARCH_PAGE) {
+    const page = await listAssets(principalId, {
+      limit: SEARCH_PAGE,
+      ...(cursor ? { cursor } : {}),
+    })
+    found.push(...page.items.filter(matches))
+    cursor = page.cursor
+    if (cursor === undefined) break
+  }
+  return found.slice(0, limit)
+}
 
 /** Opens the asset's public link, or finds it open. */
 export const openLink = async (asset: Asset): Promise<Asset> =>

@@ -84,6 +84,10 @@ export const createKey = async (
 
 export const getKey = (id: Id<'key'>) => table.get(ApiKey, keyKey(id))
 
+/** All keys that a principal owns; there are few. */
+export const listKeys = (principalId: PrincipalId): Promise<ApiKey[]> =>
+  table.queryAll(ApiKey, { index: 'gsi1', pk: `${principalId}#key`, newestFirst: true })
+
 /** Revokes a key for good; revoking again changes nothing. */
 export const revokeKey = (id: Id<'key'>, clock: Clock = systemClock) =>
   table.update(

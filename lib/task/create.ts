@@ -18,7 +18,8 @@ export type NewTask = {
   id: Id<'task'>
   agent: Agent
   prompt: string
-  parent?: Task
+  /** Where it stands in a tree; absent, it is a root of its own. */
+  place?: Pick<Task, 'rootId' | 'parentId' | 'ancestors'>
   requestHash?: string
 }
 
@@ -27,7 +28,7 @@ export type NewTask = {
  * Made again under the same id, the first one is returned and nothing changes.
  */
 export const createTask = async (
-  { id, agent, prompt, parent, requestHash }: NewTask,
+  { id, agent, prompt, place = { rootId: id, ancestors: [] }, requestHash }: NewTask,
   clock: Clock = systemClock,
 ): Promise<{ task: Task; created: boolean }> => {
   const now = isoNow(clock)
@@ -36,9 +37,7 @@ export const createTask = async (
     agentId: agent.id,
     principalId: agent.principalId,
     status: 'QUEUED',
-    rootId: parent?.rootId ?? id,
-    ...(parent ? { parentId: parent.id } : {}),
-    ancestors: parent ? [...parent.ancestors, parent.id] : [],
+    ...place,
     maxSteps: agent.maxSteps,
     createdAt: now,
     updatedAt: now,
@@ -54,9 +53,10 @@ export const createTask = async (
     { taskId: id, seq: 0, createdAt: now },
     { role: 'user', text: prompt },
   )
-  const belongings: TransactionWrite = parent
-    ? { insert: {}, key: childMarker(parent.id, id) }
-    : { insert: emptyLedger(id), key: ledgerKey(id) }
+  const belongings: TransactionWrite[] = [
+    ...(place.parentId ? [{ insert: {}, key: childMarker(place.parentId, id) }] : []),
+    ...(place.rootId === id ? [{ insert: emptyLedger(id), key: ledgerKey(id) }] : []),
+  ]
   const outcome = await transact([
     {
       insert: task,
@@ -64,7 +64,7 @@ export const createTask = async (
       indexes: { ...taskIndexes(task), ...dueIndex(id, isoIn(START_GRACE_MS, clock)) },
     },
     { insert: row, key: historyKey(id, 0) },
-    belongings,
+    ...belongings,
   ])
   return outcome.ok ? { task, created: true } : { task: await getTask(id), created: false }
 }

@@ -3,14 +3,10 @@ import type { Id } from '../core/ids.ts'
 import * as table from '../data/table.ts'
 
 // Access patterns: what a parent still waits for. Each child has a marker of its own under its
-// parent, so that no two siblings ever write the same item; so has a spawn that isn't complete.
+// parent, so that no two siblings ever write the same item.
 export const childMarker = (parentId: Id<'task'>, childId: Id<'task'>): table.Key => ({
   pk: `open#${parentId}`,
   sk: childId,
-})
-export const spawnMarker = (parentId: Id<'task'>, callId: Id<'call'>): table.Key => ({
-  pk: `open#${parentId}`,
-  sk: `spawn#${callId}`,
 })
 
 /** Whether nothing is open under a parent any more: read after one's own marker is gone. */
@@ -21,7 +17,7 @@ export const allEnded = async (parentId: Id<'task'>): Promise<boolean> => {
 
 /** The children of a task that have not ended. */
 export const listOpen = async (parentId: Id<'task'>): Promise<Id<'task'>[]> => {
-  const markers = await table.queryAll(Marker, { pk: `open#${parentId}`, prefix: 'task_' })
+  const markers = await table.queryAll(Marker, { pk: `open#${parentId}` })
   return markers.map(({ sk }) => sk as Id<'task'>)
 }
 

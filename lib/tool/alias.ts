@@ -12,3 +12,7 @@ export const wireName = (qualifiedName: string): string => {
     `Tool "${qualifiedName}" has no name that models accept.`,
   )
 }
+
+/** The name of the function that runs an operation, without the deployment's prefix. */
+export const operationFunction = (tool: string, operation: string): string =>
+  `tool-${wireName(tool)}-${operation}`

@@ -2,40 +2,51 @@ import type { Agent } from '../agent/agent.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { derivedId, type Id } from '../core/ids.ts'
-import * as table from '../data/table.ts'
-import { transact } from '../data/transact.ts'
 import { createTask, MAX_DEPTH } from '../task/create.ts'
-import { spawnMarker } from '../task/open-children.ts'
 import { getTask, type Task, TERMINAL } from '../task/task.ts'
 import { startGeneration } from './execution.ts'
 
+export type Spawn = {
+  /** The task that asks, and the call with which it does. */
+  sourceId: Id<'task'>
+  callId: Id<'call'>
+  agent: Agent
+  prompt: string
+  /** A child works for the source; a successor goes on in its place, under the same parent. */
+  role: 'child' | 'successor'
+}
+
 /**
- * Makes a child of a task for one tool call, and starts it. Done again for the same call, it
- * finds the child that is there. While the marker of the spawn stands, no end of a child wakes
- * the parent.
+ * Makes the task that a call asks for, and starts it. Done again for the same call, it finds the
+ * task that is there.
  */
-export const spawnChild = async (
-  {
-    parentId,
-    callId,
-    agent,
-    prompt,
-  }: { parentId: Id<'task'>; callId: Id<'call'>; agent: Agent; prompt: string },
+export const spawnTask = async (
+  { sourceId, callId, agent, prompt, role }: Spawn,
   clock: Clock = systemClock,
 ): Promise<Task> => {
-  const parent = await getTask(parentId)
-  if (TERMINAL.includes(parent.status))
-    throw new AppError('INVALID_STATE', `The task is ${parent.status} and starts nothing any more.`)
-  if (parent.ancestors.length + 1 > MAX_DEPTH)
+  const source = await getTask(sourceId)
+  if (TERMINAL.includes(source.status))
+    throw new AppError('INVALID_STATE', `The task is ${source.status} and starts nothing any more.`)
+  const place = role === 'child' ? placeUnder(source) : placeOf(source)
+  if (place.ancestors.length > MAX_DEPTH)
     throw new AppError(
       'INVALID_STATE',
       `Sub-agents nest at most ${MAX_DEPTH} deep, and this task is at that depth: do the work here.`,
     )
-  const marker = spawnMarker(parentId, callId)
-  await transact([{ put: {}, key: marker }])
-  const id = derivedId('task', callId)
-  const { task, created } = await createTask({ id, agent, prompt, parent }, clock)
-  await table.remove(marker)
-  if (created || task.generation === 0) await startGeneration(task, clock)
+  const { task } = await createTask({ id: derivedId('task', callId), agent, prompt, place }, clock)
+  if (task.generation === 0) await startGeneration(task, clock)
   return task
 }
+
+const placeUnder = ({ id, rootId, ancestors }: Task) => ({
+  rootId,
+  parentId: id,
+  ancestors: [...ancestors, id],
+})
+
+/** The successor's marker stands under the parent before the source's own goes. */
+const placeOf = ({ rootId, parentId, ancestors }: Task) => ({
+  rootId,
+  ancestors,
+  ...(parentId ? { parentId } : {}),
+})

@@ -96,10 +96,17 @@ const lookAtResult = async (call: ToolCall, clock: Clock): Promise<Looked> => {
   if (result?.handover)
     return { state: { kind: 'handed-over', to: result.handover, content: result.content }, call }
   if (!result?.children || call.answer) return { state: ANSWERED, call }
-  const children = await getTasks(result.children)
+  const children = await lastInLine(result.children)
   if (!children.every(child => TERMINAL.includes(child.status)))
     return { state: waitingFor('AWAITING_SUB_AGENTS'), call }
   return { state: ANSWERED, call: await writeAnswer(call, children, clock) }
+}
+
+/** The tasks that now stand where these did: who handed over is followed. */
+const lastInLine = async (ids: Id<'task'>[]): Promise<Task[]> => {
+  const tasks = await getTasks(ids)
+  if (tasks.every(task => task.handoverTo === undefined)) return tasks
+  return lastInLine(tasks.map(task => task.handoverTo ?? task.id))
 }
 
 /** Puts what the children came to into the call's record: from now on it can't change. */

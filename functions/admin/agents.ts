@@ -1,0 +1,166 @@
+import * as z from 'zod'
+import {
+  type Agent,
+  createAgent,
+  DEFAULT_MAX_STEPS,
+  listAgents,
+  MAX_MAX_STEPS,
+} from '../../lib/agent/agent.ts'
+import {
+  type AgentTool,
+  listAgentTools,
+  overrideOperation,
+  setEnabled,
+} from '../../lib/agent/agent-tool.ts'
+import { isoNow } from '../../lib/core/clock.ts'
+import { AppError, notFound } from '../../lib/core/errors.ts'
+import { governedAgent, governingUser } from '../../lib/http/access.ts'
+import { authenticated, createApp, handlerOf } from '../../lib/http/app.ts'
+import { creationOf, readBody, readPage, sameRequest } from '../../lib/http/request.ts'
+import { ModelReference } from '../../lib/llm/provider.ts'
+import { createKey } from '../../lib/principal/key.ts'
+import { findTool } from '../../lib/tool/registry.ts'
+import { tools } from '../tools/index.ts'
+
+/** Lengths, in characters: a name fits a line, a system prompt an item. */
+const MAX_NAME_CHARS = 100
+const MAX_DESCRIPTION_CHARS = 1_000
+const MAX_SYSTEM_PROMPT_CHARS = 50_000
+
+const Name = z.string().trim().min(1).max(MAX_NAME_CHARS)
+
+const AgentBody = z.strictObject({
+  name: Name,
+  description: z.string().max(MAX_DESCRIPTION_CHARS).optional(),
+  system_prompt: z.string().max(MAX_SYSTEM_PROMPT_CHARS).default(''),
+  model: z.strictObject({
+    provider: ModelReference.shape.provider,
+    name: ModelReference.shape.name,
+    base_url: ModelReference.shape.baseUrl.optional(),
+  }),
+  max_steps: z.int().min(1).max(MAX_MAX_STEPS).default(DEFAULT_MAX_STEPS),
+})
+
+const OverrideBody = z.strictObject({
+  enabled: z.boolean().nullish(),
+  requires_approval: z.boolean().nullish(),
+})
+
+const KeyBody = z.strictObject({ name: Name, expires_at: z.iso.datetime().optional() })
+
+const app = createApp()
+
+app.post('/api/v1/agents', authenticated, async context => {
+  const caller = governingUser(context)
+  const body = await readBody(context, AgentBody)
+  const { name, base_url: baseUrl, provider } = body.model
+  // The instance's own key for a provider goes wherever the base URL says.
+  if (baseUrl !== undefined && caller.role !== 'admin')
+    throw new AppError('FORBIDDEN', 'Only an admin of the instance may set a base URL.')
+  const { id, requestHash } = creationOf(context, 'agent', { caller, route: 'agents', body })
+  const outcome = await createAgent({
+    id,
+    principalId: caller.principalId,
+    name: body.name,
+    ...(body.description === undefined ? {} : { description: body.description }),
+    systemPrompt: body.system_prompt,
+    model: { provider, name, ...(baseUrl === undefined ? {} : { baseUrl }) },
+    maxSteps: body.max_steps,
+    createdAt: isoNow(),
+    version: 1,
+    requestHash,
+  })
+  if (!outcome.ok) sameRequest(outcome.item?.requestHash, requestHash)
+  if (!outcome.item) throw new AppError('INTERNAL', 'The agent was not stored.')
+  return context.json({ data: presentAgent(outcome.item) }, outcome.ok ? 201 : 200)
+})
+
+app.get('/api/v1/agents', authenticated, async context => {
+  const { principalId } = governingUser(context)
+  const { items, cursor } = await listAgents(principalId, readPage(context))
+  return context.json({ data: items.map(presentAgent), next_cursor: cursor ?? null })
+})
+
+app.get('/api/v1/agents/:id', authenticated, async context => {
+  const agent = await governedAgent(context)
+  const agentTools = await listAgentTools(agent.id)
+  return context.json({ data: { ...presentAgent(agent), tools: agentTools.map(presentAgentTool) } })
+})
+
+app.on(
+  ['POST', 'DELETE'],
+  '/api/v1/agents/:id/tools/:tool/enable',
+  authenticated,
+  async context => {
+    const agent = await governedAgent(context)
+    const tool = await namedTool(context.req.param('tool'))
+    const outcome = await setEnabled(agent.id, tool.name, context.req.method === 'POST', {
+      by: context.get('caller').id,
+    })
+    return context.json({ data: outcome.item && presentAgentTool(outcome.item) })
+  },
+)
+
+app.patch('/api/v1/agents/:id/tools/:tool/operations/:operation', authenticated, async context => {
+  const agent = await governedAgent(context)
+  const tool = await namedTool(context.req.param('tool'))
+  const operation = context.req.param('operation')
+  if (!Object.hasOwn(tool.operations, operation)) throw notFound('operation', operation)
+  const { enabled, requires_approval: requiresApproval } = await readBody(context, OverrideBody)
+  const outcome = await overrideOperation(
+    agent.id,
+    tool.name,
+    operation,
+    { enabled, requiresApproval },
+    { by: context.get('caller').id },
+  )
+  return context.json({ data: outcome.item && presentAgentTool(outcome.item) })
+})
+
+app.post('/api/v1/agents/:id/keys', authenticated, async context => {
+  const agent = await governedAgent(context)
+  const { name, expires_at: expiresAt } = await readBody(context, KeyBody)
+  const { key, text } = await createKey({
+    name,
+    subjectId: agent.id,
+    principalId: agent.principalId,
+    scopes: [],
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  })
+  // The one time that the key's text is shown.
+  return context.json({ data: { id: key.id, name, key: text, expires_at: expiresAt ?? null } }, 201)
+})
+
+export const handler = handlerOf(app)
+
+const namedTool = async (name: string) => {
+  const tool = await findTool(tools, name)
+  if (!tool) throw notFound('tool', name)
+  return tool
+}
+
+const presentAgent = (agent: Agent) => ({
+  id: agent.id,
+  principal_id: agent.principalId,
+  name: agent.name,
+  description: agent.description ?? null,
+  system_prompt: agent.systemPrompt,
+  model: {
+    provider: agent.model.provider,
+    name: agent.model.name,
+    base_url: agent.model.baseUrl ?? null,
+  },
+  max_steps: agent.maxSteps,
+  created_at: agent.createdAt,
+})
+
+const presentAgentTool = ({ tool, enabled, operations }: AgentTool) => ({
+  tool,
+  enabled,
+  overrides: Object.fromEntries(
+    Object.entries(operations).map(([name, override]) => [
+      name,
+      { enabled: override.enabled ?? null, requires_approval: override.requiresApproval ?? null },
+    ]),
+  ),
+})

@@ -1,0 +1,9 @@
+import type { ToolRegistry } from '../../lib/tool/registry.ts'
+
+/** The tools there are: one lazy line each. */
+export const tools: ToolRegistry = {
+  time: () => import('./time.ts'),
+  calculator: () => import('./calculator.ts'),
+  media: () => import('./media.ts'),
+  sub_agent: () => import('./sub-agent.ts'),
+}
