@@ -45,17 +45,24 @@ export const startS3 = async ({
   region?: string
 }): Promise<S3Server> => {
   const counts = new Map<string, number>()
-  const context: Context = {
-    store: await openStore(directory),
-    signer: createSigner(credentials, region),
-    count: operation => counts.set(operation, (counts.get(operation) ?? 0) + 1),
-  }
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (incoming, response) =>
-    serve(context, incoming, response),
-  )
-  // Without a listener, Node would ask for the body before the signature has been looked at.
-  server.on('checkContinue', (incoming, response) => serve(context, incoming, response))
+  const opened = Promise.withResolvers<Context>()
+  const listener = async (incoming: IncomingMessage, response: ServerResponse) =>
+    serve(await opened.promise, incoming, response)
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, listener)
+  // Without this, Node would ask for the body before the signature has been looked at.
+  server.on('checkContinue', listener)
+  // The port comes first: opening the store sweeps drafts, which must not be another server's.
   const bound = await listen(server, port)
+  try {
+    opened.resolve({
+      store: await openStore(directory),
+      signer: createSigner(credentials, region),
+      count: operation => counts.set(operation, (counts.get(operation) ?? 0) + 1),
+    })
+  } catch (error) {
+    await close(server)
+    throw error
+  }
   return {
     url: `http://${HOST}:${bound}`,
     port: bound,

@@ -13,6 +13,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { matchingRule } from '../../../../lib/local/s3/cors-rule.ts'
 import { startS3 } from '../../../../lib/local/s3/server.ts'
 import { BUCKET, CREDENTIALS, refusalOf, startTestS3, type TestS3 } from './harness.ts'
 
@@ -133,6 +134,14 @@ describe('CORS', () => {
     const answer = await ask(origin, method, headers)
     expect(answer).toMatchObject({ status: 403, code: 'AccessForbidden' })
     expect(answer.headers['access-control-allow-origin']).toBeUndefined()
+  })
+
+  test('does not count the same letters for both ends of a pattern', () => {
+    const rule = { allowedMethods: ['GET' as const], allowedHeaders: [], exposeHeaders: [] }
+    const match = (origin: string) =>
+      matchingRule([{ ...rule, allowedOrigins: ['ab*ba'] }], { origin, method: 'GET', headers: [] })
+    expect(match('aba')).toBeUndefined()
+    expect(match('abba')).toBeDefined()
   })
 
   test('lets a page read its answers, refusals too, and no other page', async () => {

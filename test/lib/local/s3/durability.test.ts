@@ -16,6 +16,7 @@ import {
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { setLogSink } from '../../../../lib/core/log.ts'
+import { startS3 } from '../../../../lib/local/s3/server.ts'
 import { BUCKET, CREDENTIALS, REGION, startTestS3 } from './harness.ts'
 
 const SERVER = pathToFileURL(join(import.meta.dirname, '../../../../lib/local/s3/server.ts')).href
@@ -38,6 +39,19 @@ describe('a restart', () => {
       expect(await object.Body?.transformToString()).toBe(`body of ${Key}`)
       expect(object.Metadata).toEqual({ a: '1' })
     }
+    await s3.stop()
+  })
+
+  test('on a port that is taken fails, and leaves the drafts of its owner alone', async () => {
+    const s3 = await startTestS3()
+    const draft = join(s3.directory, 'drafts', 'being-written')
+    await writeFile(draft, 'half')
+    const { port } = s3.server()
+    const second = startS3({ directory: s3.directory, port, credentials: CREDENTIALS })
+    await expect(second).rejects.toThrow('EADDRINUSE')
+    expect(await readdir(join(s3.directory, 'drafts'))).toEqual(['being-written'])
+    await s3.restart()
+    expect(await readdir(join(s3.directory, 'drafts'))).toEqual([])
     await s3.stop()
   })
 
