@@ -4,7 +4,8 @@
  */
 export const canonicalJson = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(item => canonicalJson(item ?? null)).join(',')}]`
-  if (typeof value === 'object' && value !== null && !('toJSON' in value)) {
+  if (hasToJson(value)) return canonicalJson(value.toJSON())
+  if (typeof value === 'object' && value !== null) {
     const entries = Object.entries(value)
       .filter(([, item]) => item !== undefined)
       .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -13,3 +14,10 @@ export const canonicalJson = (value: unknown): string => {
   }
   return JSON.stringify(value) ?? 'null'
 }
+
+/** A date, for example; a mere field of that name is none. */
+const hasToJson = (value: unknown): value is { toJSON: () => unknown } =>
+  typeof value === 'object' &&
+  value !== null &&
+  'toJSON' in value &&
+  typeof value.toJSON === 'function'
