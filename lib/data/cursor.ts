@@ -1,26 +1,43 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import * as z from 'zod'
 import { AppError } from '../core/errors.ts'
+import { PRIMARY_KEY } from './definition.ts'
 
-const Cursor = z.object({ scope: z.string(), key: z.record(z.string(), z.string()) })
+/** A list that can be paged: the items under one key, or those of them with a prefix. */
+export type List = { hashKey: string; rangeKey: string; pk: string; prefix: string }
 
-/** Where a page ended, opaque to callers, and good only for the same list. */
-export const encodeCursor = (key: Record<string, AttributeValue>, scope: string): string => {
-  const plain = Object.fromEntries(
+const Position = z.record(z.string(), z.string())
+
+/** Where a page ended, opaque to callers. */
+export const encodeCursor = (key: Record<string, AttributeValue>): string => {
+  const position = Object.fromEntries(
     Object.entries(key).map(([name, value]) => [name, value.S ?? '']),
   )
-  return Buffer.from(JSON.stringify({ scope, key: plain })).toString('base64url')
+  return Buffer.from(JSON.stringify(position)).toString('base64url')
 }
 
-/** The key that a cursor holds; one that is damaged or of another list is BAD_REQUEST. */
-export const decodeCursor = (text: string, scope: string): Record<string, AttributeValue> => {
-  const cursor = Cursor.safeParse(tryJson(Buffer.from(text, 'base64url').toString()))
-  if (!cursor.success || cursor.data.scope !== scope)
-    throw new AppError(
-      'BAD_REQUEST',
-      'This cursor is not of this list. Leave it out to start anew.',
-    )
-  return Object.fromEntries(Object.entries(cursor.data.key).map(([name, S]) => [name, { S }]))
+/**
+ * The key that a cursor holds. One that is damaged or lies outside the list is BAD_REQUEST:
+ * DynamoDB would refuse it with an error that blames nobody.
+ */
+export const decodeCursor = (text: string, list: List): Record<string, AttributeValue> => {
+  const { data: position } = Position.safeParse(tryJson(Buffer.from(text, 'base64url').toString()))
+  if (position && isWithin(position, list))
+    return Object.fromEntries(Object.entries(position).map(([name, S]) => [name, { S }]))
+  throw new AppError('BAD_REQUEST', 'This cursor is not of this list. Leave it out to start anew.')
+}
+
+const isWithin = (
+  position: Record<string, string>,
+  { hashKey, rangeKey, pk, prefix }: List,
+): boolean => {
+  const names = new Set([...Object.values(PRIMARY_KEY), hashKey, rangeKey])
+  return (
+    Object.keys(position).length === names.size &&
+    [...names].every(name => Object.hasOwn(position, name) && position[name] !== '') &&
+    position[hashKey] === pk &&
+    position[rangeKey]?.startsWith(prefix) === true
+  )
 }
 
 const tryJson = (text: string): unknown => {

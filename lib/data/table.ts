@@ -13,7 +13,7 @@ import { marshall } from '@aws-sdk/util-dynamodb'
 import { dynamodb } from '../aws/dynamodb.ts'
 import { config } from '../core/config.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
-import { INDEXES, type IndexName } from './definition.ts'
+import { INDEXES, type IndexName, PRIMARY_KEY } from './definition.ts'
 import { type Change, collector, is, MARSHALL_OPTIONS, type Where } from './expression.ts'
 import { attributesOf, type Key, parse, type Schema, updateRequest, type Write } from './item.ts'
 import { countUsage } from './usage.ts'
@@ -70,7 +70,7 @@ export const insert = async <T extends object>(
   item: T,
   write: Write,
 ): Promise<Outcome<T>> =>
-  conditional(schema, async () => {
+  conditional(schema, undefined, async () => {
     const response = await dynamodb().send(
       new PutItemCommand({
         TableName: config('table'),
@@ -95,7 +95,7 @@ export const update = async <T>(
   change: Change,
   { where = {}, claim, create = false }: { where?: Where; claim?: string; create?: boolean } = {},
 ): Promise<Outcome<T>> => {
-  const outcome = await conditional(schema, async () => {
+  return conditional(schema, claim, async () => {
     const response = await dynamodb().send(
       new UpdateItemCommand({
         ...updateRequest(
@@ -111,9 +111,6 @@ export const update = async <T>(
     countUsage('write', response.ConsumedCapacity)
     return parse(schema, response.Attributes ?? {})
   })
-  if (!outcome.ok && claim && (outcome.item as { claim?: string } | undefined)?.claim === claim)
-    return { ok: true, item: outcome.item as T }
-  return outcome
 }
 
 /** Removes an item; true where it was there. */
@@ -148,16 +145,14 @@ export const query = async <T>(
     cursor?: string
   },
 ): Promise<Page<T>> => {
-  const { hashKey, rangeKey } = options.index
-    ? INDEXES[options.index]
-    : { hashKey: 'pk', rangeKey: 'sk' }
+  const { hashKey, rangeKey } = options.index ? INDEXES[options.index] : PRIMARY_KEY
   const collect = collector()
   const conditions = [`${collect.name(hashKey)} = ${collect.value(options.pk)}`]
   if (options.prefix !== undefined)
     conditions.push(`begins_with(${collect.name(rangeKey)}, ${collect.value(options.prefix)})`)
   if (options.before !== undefined)
     conditions.push(`${collect.name(rangeKey)} < ${collect.value(options.before)}`)
-  const scope = `${options.index ?? 'table'}:${options.pk}`
+  const list = { hashKey, rangeKey, pk: options.pk, prefix: options.prefix ?? '' }
   const response = await dynamodb().send(
     new QueryCommand({
       TableName: config('table'),
@@ -166,7 +161,7 @@ export const query = async <T>(
       KeyConditionExpression: conditions.join(' AND '),
       ScanIndexForward: !options.newestFirst,
       Limit: options.limit,
-      ExclusiveStartKey: options.cursor ? decodeCursor(options.cursor, scope) : undefined,
+      ExclusiveStartKey: options.cursor ? decodeCursor(options.cursor, list) : undefined,
       ReturnConsumedCapacity: 'TOTAL',
       ...collect.attributes(),
     }),
@@ -174,9 +169,7 @@ export const query = async <T>(
   countUsage('read', response.ConsumedCapacity)
   return {
     items: (response.Items ?? []).map(item => parse(schema, item)),
-    ...(response.LastEvaluatedKey
-      ? { cursor: encodeCursor(response.LastEvaluatedKey, scope) }
-      : {}),
+    ...(response.LastEvaluatedKey ? { cursor: encodeCursor(response.LastEvaluatedKey) } : {}),
   }
 }
 
@@ -195,12 +188,19 @@ export const queryAll = async <T>(
   return items
 }
 
-const conditional = async <T>(schema: Schema<T>, work: () => Promise<T>): Promise<Outcome<T>> => {
+const conditional = async <T>(
+  schema: Schema<T>,
+  claim: string | undefined,
+  work: () => Promise<T>,
+): Promise<Outcome<T>> => {
   try {
     return { ok: true, item: await work() }
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error
     countUsage('write', undefined)
+    // Asked of the item itself: a schema need not know the attribute.
+    const ours = claim !== undefined && error.Item?.claim?.S === claim
+    if (ours && error.Item) return { ok: true, item: parse(schema, error.Item) }
     return { ok: false, item: error.Item && parse(schema, error.Item) }
   }
 }
