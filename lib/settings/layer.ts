@@ -98,7 +98,7 @@ export const invalidValue = (definition: SettingDefinition, value: unknown): str
     return typeof value === 'number' && Number.isFinite(value) ? undefined : 'must be a number.'
   if (!Array.isArray(texts) || !texts.every(text => typeof text === 'string'))
     return type === 'multi-select' ? 'must be a list of texts.' : 'must be a text.'
-  if (JSON.stringify(value).length > MAX_VALUE_CHARS)
+  if (texts.join('').length > MAX_VALUE_CHARS)
     return `must be at most ${MAX_VALUE_CHARS} characters long.`
   if (!type.endsWith('select') || !options) return undefined
   const stray = texts.find(text => !options.includes(text))
