@@ -1,7 +1,7 @@
-import * as z from 'zod'
+import type * as z from 'zod'
 import type { Clock } from '../core/clock.ts'
-import { AppError } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
+import { checkTool } from './check.ts'
 import type { SettingDefinition, SettingValue, SettingValues } from './setting.ts'
 
 /** What a repeat of an operation does: nothing, the same effect again, or a second effect. */
@@ -86,12 +86,9 @@ export type Tool = Required<Omit<ToolOptions, 'icon'>> & {
   available(context: { settings: Record<string, SettingValue | undefined> }): boolean
 }
 
-export const NAME_PATTERN = /^[a-z][a-z0-9_]*$/
 export const DEFAULT_DISCRIMINATOR = 'action'
 /** Characters of a result that a model sees unless its tool says otherwise (design, section 3). */
 export const DEFAULT_MAX_RESULT_CHARS = 100_000
-/** What an operation is awaited for at most; a longer one runs as an event (design, section 6). */
-export const MAX_AWAITED_SECONDS = 25
 export const DEFAULT_TIMEOUT_SECONDS = 25
 export const DEFAULT_MEMORY_MB = 512
 
@@ -151,57 +148,6 @@ const completeOperation = (
   // An argument that nobody declared is named in an error, never dropped.
   parameters: input.parameters.strict(),
 })
-
-const checkTool = (tool: Tool): void => {
-  const fail = (problem: string): never => {
-    throw new AppError('INVALID_DEFINITION', `Tool "${tool.name}": ${problem}`)
-  }
-  if (!NAME_PATTERN.test(tool.name)) fail(`its name must match ${NAME_PATTERN}.`)
-  const operations = Object.values(tool.operations)
-  if (operations.length === 0) fail('it declares no operation; add one under "operations".')
-  for (const operation of operations) checkOperation(tool, operation, fail)
-  for (const [key, definition] of Object.entries(tool.settings)) {
-    if (!NAME_PATTERN.test(key)) fail(`the setting "${key}" must match ${NAME_PATTERN}.`)
-    if (definition.type === 'password' && definition.exposeToLlm)
-      fail(`the password "${key}" can't be exposed to a model; remove exposeToLlm.`)
-  }
-  checkSharedParameters(operations, fail)
-}
-
-const checkOperation = (tool: Tool, operation: Operation, fail: (problem: string) => never) => {
-  const { name } = operation
-  if (!NAME_PATTERN.test(name)) fail(`the operation "${name}" must match ${NAME_PATTERN}.`)
-  if (tool.discriminator in operation.parameters.shape)
-    fail(
-      `the operation "${name}" has a parameter "${tool.discriminator}", which names the operation. ` +
-        'Rename the parameter, or give the tool another discriminator.',
-    )
-  if (operation.timeoutSeconds > MAX_AWAITED_SECONDS)
-    fail(`the operation "${name}" may take at most ${MAX_AWAITED_SECONDS} seconds.`)
-}
-
-/** One flat schema has one place for each name, so a shared name needs one schema. */
-const checkSharedParameters = (operations: Operation[], fail: (problem: string) => never) => {
-  const seen = new Map<string, { operation: string; schema: z.core.$ZodType }>()
-  for (const operation of operations)
-    for (const [name, schema] of Object.entries(operation.parameters.shape)) {
-      const first = seen.get(name)
-      if (!first) seen.set(name, { operation: operation.name, schema })
-      else if (first.schema !== schema && !sameShape(first.schema, schema))
-        fail(
-          `"${first.operation}" and "${operation.name}" give the parameter "${name}" different ` +
-            'schemas. Share one constant, or rename one of them.',
-        )
-    }
-}
-
-/** Emitting costs time, so it happens only where two declarations share a name but no constant. */
-const sameShape = (a: z.core.$ZodType, b: z.core.$ZodType): boolean => shapeOf(a) === shapeOf(b)
-
-const shapeOf = (schema: z.core.$ZodType): string => {
-  const { description: _, default: __, ...shape } = z.toJSONSchema(schema, { io: 'input' })
-  return JSON.stringify(shape)
-}
 
 const titleOf = (name: string): string => {
   const words = name.replaceAll('_', ' ')

@@ -1,0 +1,72 @@
+import * as z from 'zod'
+import { canonicalJson } from '../core/canonical-json.ts'
+import { AppError } from '../core/errors.ts'
+import { wireName } from './alias.ts'
+import type { Operation, Tool } from './define.ts'
+
+export const NAME_PATTERN = /^[a-z][a-z0-9_]*$/
+/** What an operation is awaited for at most; a longer one runs as an event (design, section 6). */
+export const MAX_AWAITED_SECONDS = 25
+
+/** Throws INVALID_DEFINITION where a declaration breaks a rule, naming the tool and what to change. */
+export const checkTool = (tool: Tool): void => {
+  const fail = (problem: string): never => {
+    throw new AppError('INVALID_DEFINITION', `Tool "${tool.name}": ${problem}`)
+  }
+  const checkName = (what: string, name: string) => {
+    // Rows and results are looked up by name, and every object has a "constructor".
+    if (!NAME_PATTERN.test(name) || name in {})
+      fail(`${what} must match ${NAME_PATTERN} and not be "constructor".`)
+  }
+  checkName('its name', tool.name)
+  wireName(tool.name)
+  checkName(`the discriminator "${tool.discriminator}"`, tool.discriminator)
+  const operations = Object.values(tool.operations)
+  if (operations.length === 0) fail('it declares no operation; add one under "operations".')
+  for (const operation of operations) {
+    checkName(`the operation "${operation.name}"`, operation.name)
+    for (const name of Object.keys(operation.parameters.shape))
+      checkName(`the parameter "${name}" of the operation "${operation.name}"`, name)
+    checkOperation(tool, operation, fail)
+  }
+  for (const [key, definition] of Object.entries(tool.settings)) {
+    checkName(`the setting "${key}"`, key)
+    if (definition.type === 'password' && definition.exposeToLlm)
+      fail(`the password "${key}" can't be exposed to a model; remove exposeToLlm.`)
+  }
+  checkSharedParameters(operations, fail)
+}
+
+const checkOperation = (tool: Tool, operation: Operation, fail: (problem: string) => never) => {
+  const { name } = operation
+  if (tool.discriminator in operation.parameters.shape)
+    fail(
+      `the operation "${name}" has a parameter "${tool.discriminator}", which names the operation. ` +
+        'Rename the parameter, or give the tool another discriminator.',
+    )
+  if (operation.timeoutSeconds > MAX_AWAITED_SECONDS)
+    fail(`the operation "${name}" may take at most ${MAX_AWAITED_SECONDS} seconds.`)
+}
+
+/** One flat schema has one place for each name, so a shared name needs one schema. */
+const checkSharedParameters = (operations: Operation[], fail: (problem: string) => never) => {
+  const seen = new Map<string, { operation: string; schema: z.core.$ZodType }>()
+  for (const operation of operations)
+    for (const [name, schema] of Object.entries(operation.parameters.shape)) {
+      const first = seen.get(name)
+      if (!first) seen.set(name, { operation: operation.name, schema })
+      else if (first.schema !== schema && !sameShape(first.schema, schema))
+        fail(
+          `"${first.operation}" and "${operation.name}" give the parameter "${name}" different ` +
+            'schemas. Share one constant, or rename one of them.',
+        )
+    }
+}
+
+/** Emitting costs time, so it happens only where two declarations share a name but no constant. */
+const sameShape = (a: z.core.$ZodType, b: z.core.$ZodType): boolean => shapeOf(a) === shapeOf(b)
+
+const shapeOf = (schema: z.core.$ZodType): string => {
+  const { description: _, default: __, ...shape } = z.toJSONSchema(schema, { io: 'input' })
+  return canonicalJson(shape)
+}
