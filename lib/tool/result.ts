@@ -47,8 +47,15 @@ export const toText = (value: unknown): string => {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
     return String(value)
+  if (hasToJson(value)) return toText(value.toJSON())
   return JSON.stringify(value, replace) ?? NO_RESULT
 }
+
+const hasToJson = (value: unknown): value is { toJSON: () => unknown } =>
+  typeof value === 'object' &&
+  value !== null &&
+  'toJSON' in value &&
+  typeof value.toJSON === 'function'
 
 const isResult = (value: unknown): value is ToolResult =>
   typeof value === 'object' && value !== null && RESULT in value

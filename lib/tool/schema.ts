@@ -49,8 +49,9 @@ export const toolSchema = (tool: Tool, enabled: Operation[]): ObjectSchema => {
     const property = users[0]?.schema.properties[name] ?? {}
     const everywhere = requirers.length === enabled.length
     if (everywhere) required.push(name)
+    const alike = requirers.length === 0 && users.length === enabled.length
     properties[name] =
-      everywhere || enabled.length === 1
+      everywhere || alike
         ? property
         : withNote(property, usageNote(users.map(nameOf), requirers.map(nameOf)))
   }
