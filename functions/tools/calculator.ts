@@ -1,6 +1,7 @@
 import type { MathJsInstance, MathNode } from 'mathjs'
 import * as z from 'zod'
 import { AppError } from '../../lib/core/errors.ts'
+import { serve } from '../../lib/http/serve.ts'
 import { defineTool } from '../../lib/tool/define.ts'
 
 /** Characters of an expression: they bound how many operations it can have. */
@@ -68,6 +69,8 @@ export const tool = defineTool({
     },
   },
 })
+
+export const handler = serve(tool)
 
 type Apply = (...values: unknown[]) => unknown
 

@@ -4,12 +4,25 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export type LogEntry = { time: string; level: LogLevel; event: string } & Record<string, unknown>
 export type LogSink = (entry: LogEntry) => void
 
-/** The ids that every line of one request or tick carries. */
-const ids = new AsyncLocalStorage<Record<string, string>>()
+/** What the lines of one request or tick carry: its ids, and figures that add up while it runs. */
+type Scope = { ids: Record<string, string>; figures: Record<string, number> }
 
-/** Runs `work` so that its log lines carry these ids. */
-export const withLogIds = <T>(add: Record<string, string>, work: () => T): T =>
-  ids.run({ ...ids.getStore(), ...add }, work)
+const scopes = new AsyncLocalStorage<Scope>()
+
+/** Runs `work` so that its log lines carry these ids; its figures are those of the whole request. */
+export const withLogIds = <T>(add: Record<string, string>, work: () => T): T => {
+  const outer = scopes.getStore()
+  return scopes.run({ ids: { ...outer?.ids, ...add }, figures: outer?.figures ?? {} }, work)
+}
+
+/** Adds to a figure of the request that runs: what it has asked of a service, for its log line. */
+export const addFigure = (name: string, by: number): void => {
+  const figures = scopes.getStore()?.figures
+  if (figures) figures[name] = (figures[name] ?? 0) + by
+}
+
+/** The figures of the request that runs. */
+export const figures = (): Record<string, number> => ({ ...scopes.getStore()?.figures })
 
 /** One JSON object a line, as CloudWatch reads it. */
 const toStandardOutput: LogSink = entry => {
@@ -30,7 +43,7 @@ export const setLogSink = (next: LogSink): LogSink => {
  * users, no argument, no setting and no URL with a query: ids, codes, counts and durations.
  */
 export const log = (level: LogLevel, event: string, fields: Record<string, unknown> = {}): void =>
-  sink({ time: new Date().toISOString(), level, event, ...ids.getStore(), ...fields })
+  sink({ time: new Date().toISOString(), level, event, ...scopes.getStore()?.ids, ...fields })
 
 /** An error's name, message and causes as fields; the stack only of errors that are not ours. */
 export const errorFields = (error: unknown): Record<string, unknown> => {

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { AppError } from '../core/errors.ts'
-import { getObject, putObject } from './objects.ts'
 
 /** A value that may be longer than an item can hold: in the item itself, or in the bucket. */
 export const Large = z.union([
@@ -20,6 +19,7 @@ export const storeLarge = async (name: string, value: unknown): Promise<Large> =
   const text = JSON.stringify(value)
   if (Buffer.byteLength(text) <= MAX_INLINE_BYTES) return { inline: value }
   const objectKey = `large/${name}`
+  const { putObject } = await objects()
   await putObject(objectKey, text, 'application/json')
   return { objectKey }
 }
@@ -27,7 +27,11 @@ export const storeLarge = async (name: string, value: unknown): Promise<Large> =
 /** The value again, checked by its schema. */
 export const loadLarge = async <T>(schema: z.ZodType<T>, large: Large): Promise<T> => {
   if ('inline' in large) return schema.parse(large.inline)
+  const { getObject } = await objects()
   const bytes = await getObject(large.objectKey)
   if (!bytes) throw new AppError('INTERNAL', `The object ${large.objectKey} is missing.`)
   return schema.parse(JSON.parse(Buffer.from(bytes).toString()))
 }
+
+/** The S3 client is loaded with the first long value: most functions never meet one. */
+const objects = () => import('./objects.ts')

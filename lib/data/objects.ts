@@ -1,3 +1,5 @@
+import { GetObjectCommand, NoSuchKey, PutObjectCommand } from '@aws-sdk/client-s3'
+import { s3 } from '../aws/s3.ts'
 import { config } from '../core/config.ts'
 
 // What is in the bucket: `media/<principal>/<asset>`, the bytes of media; `results/<call>`, long
@@ -10,7 +12,6 @@ export const putObject = async (
   body: Uint8Array | string,
   contentType: string,
 ): Promise<void> => {
-  const { PutObjectCommand, s3 } = await client()
   await s3().send(
     new PutObjectCommand({
       Bucket: config('bucket'),
@@ -23,7 +24,6 @@ export const putObject = async (
 
 /** An object's bytes, or undefined where there is none. */
 export const getObject = async (key: string): Promise<Uint8Array | undefined> => {
-  const { GetObjectCommand, NoSuchKey, s3 } = await client()
   try {
     const response = await s3().send(new GetObjectCommand({ Bucket: config('bucket'), Key: key }))
     return await response.Body?.transformToByteArray()
@@ -32,9 +32,3 @@ export const getObject = async (key: string): Promise<Uint8Array | undefined> =>
     throw error
   }
 }
-
-/** Loaded with the first object: most calls of most functions touch none. */
-const client = async () => ({
-  ...(await import('@aws-sdk/client-s3')),
-  ...(await import('../aws/s3.ts')),
-})

@@ -2,8 +2,7 @@ import { Hono } from 'hono'
 import { handle, type LambdaContext, type LambdaEvent } from 'hono/aws-lambda'
 import { createMiddleware } from 'hono/factory'
 import { routePath } from 'hono/route'
-import { errorFields, log, withLogIds } from '../core/log.ts'
-import { currentUsage } from '../data/usage.ts'
+import { errorFields, figures, log, withLogIds } from '../core/log.ts'
 import { authenticate, type Caller, unauthenticated } from '../principal/caller.ts'
 import { renderError, renderNotFound } from './error.ts'
 
@@ -21,16 +20,14 @@ export const createApp = () => {
     const requestId = context.env?.lambdaContext?.awsRequestId ?? crypto.randomUUID()
     await withLogIds({ requestId }, async () => {
       const started = performance.now()
-      const before = currentUsage()
       await next()
-      const after = currentUsage()
       log('info', 'request-handled', {
         method: context.req.method,
         // The pattern and never the URL: a public link's token is in its query.
         route: routePath(context, -1),
         status: context.res.status,
         milliseconds: Math.round(performance.now() - started),
-        dynamodbRequests: after.requests - before.requests,
+        ...figures(),
         ...(context.error && context.res.status >= 500 ? errorFields(context.error) : {}),
       })
       context.header('x-request-id', requestId)

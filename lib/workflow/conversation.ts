@@ -51,8 +51,9 @@ export const messagesOf = async ({ entries, calls }: Conversation): Promise<Mess
   return messages.flat()
 }
 
-/** What the model reads of a call: once its children have ended, what they said. */
+/** What the model reads of a call, once there is an answer: not before all its children ended. */
 export const answerOf = async (call: ToolCall | undefined): Promise<CallResult | undefined> => {
-  const stored = call?.answer ?? call?.result
-  return stored && loadLarge(CallResult, stored)
+  if (call?.answer) return loadLarge(CallResult, call.answer)
+  const result = call?.result && (await loadLarge(CallResult, call.result))
+  return result?.children ? undefined : result
 }

@@ -21,6 +21,9 @@ type Looked = { state: StepState; call: ToolCall }
 /** When a call whose function couldn't be reached is tried again. */
 const UNREACHABLE_RETRY_MS = 5_000
 
+/** How long a call may fail to start before it is given up. */
+export const MAX_START_MS = 10 * 60_000
+
 /** Of several waits, the one that a person should see. */
 const PRECEDENCE: TaskStatus[] = [
   'PENDING_APPROVAL',
@@ -56,7 +59,9 @@ const lookAt = async (call: ToolCall, clock: Clock): Promise<Looked> => {
   switch (call.status) {
     case 'REQUESTED':
     case 'APPROVED':
-      return { state: waitingFor('AWAITING_TOOL', isoIn(UNREACHABLE_RETRY_MS, clock)), call }
+      return startIsHopeless(call, clock)
+        ? afterChange(await giveUp(call, clock), call, clock)
+        : { state: waitingFor('AWAITING_TOOL', isoIn(UNREACHABLE_RETRY_MS, clock)), call }
     case 'PENDING_APPROVAL':
       return hasExpired(call, clock)
         ? afterChange(await expire(call, clock), call, clock)
@@ -78,6 +83,20 @@ const lookAt = async (call: ToolCall, clock: Clock): Promise<Looked> => {
       return call.status satisfies never
   }
 }
+
+/** A call that was never started has had no effect: ending it is safe. */
+const giveUp = (call: ToolCall, clock: Clock) =>
+  moveCall(call, ['REQUESTED', 'APPROVED'], 'FAILED', {
+    set: {
+      endedAt: isoNow(clock),
+      result: {
+        inline: { isError: true, content: 'The operation could not be started; nothing ran.' },
+      },
+    },
+  })
+
+const startIsHopeless = ({ decidedAt, createdAt }: ToolCall, clock: Clock): boolean =>
+  Date.parse(decidedAt ?? createdAt) + MAX_START_MS < clock.now().getTime()
 
 /** A call that time has moved on, or someone else in that moment, is looked at as it now is. */
 const afterChange = (

@@ -1,0 +1,220 @@
+import { createHmac } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CallView, Client, HistoryRow, TaskView } from './client.ts'
+import type { Script } from './script.ts'
+import type { Actor, Timeline } from './timeline.ts'
+
+/** How often the operator looks, and how long before giving up. */
+const POLL_MS = 50
+const REHEARSAL_PATIENCE_MS = 60_000
+const MODEL_PATIENCE_MS = 300_000
+const TERMINAL = ['COMPLETED', 'FAILED', 'CANCELLED', 'ABORTED']
+
+export type Stage = {
+  client: Client
+  timeline: Timeline
+  script: Script
+  url: string
+  /** What runs, and what waits, on the machine at this moment. */
+  activity: () => { running: number; waiting: number }
+}
+
+export type Outcome = { root: TaskView; child: TaskView | undefined }
+
+/** Checks what must be so; the demo fails where it isn't. */
+export const expect: (condition: unknown, what: string) => asserts condition = (
+  condition,
+  what,
+) => {
+  if (!condition) throw new Error(`The demo expected that ${what}.`)
+}
+
+/** Makes the two agents, with settings at two layers; one of them is a password. */
+export const prepare = async ({ client, timeline, script }: Stage, password: string) => {
+  timeline.chapter('1. An operator makes two agents')
+  const me = await client.get<{ principal_id: string }>('/api/v1/principals/me')
+  const { baseUrl, ...model } = script.model
+  const wireModel = { ...model, ...(baseUrl ? { base_url: baseUrl } : {}) }
+  const make = async (name: string, system_prompt: string, tools: string[]) => {
+    const agent = await client.send<{ id: string }>('POST', '/api/v1/agents', {
+      name,
+      system_prompt,
+      model: wireModel,
+    })
+    for (const tool of tools)
+      await client.send('POST', `/api/v1/agents/${agent.id}/tools/${tool}/enable`)
+    timeline.tell('operator', 'agent-created', `makes the agent ${name} with ${tools.join(', ')}`, {
+      agent_id: agent.id,
+    })
+    return agent.id
+  }
+  const writer = await make('Writer', 'You store and share documents.', ['media'])
+  const planner = await make('Planner', 'You plan, and have others write.', [
+    'time',
+    'calculator',
+    'sub_agent',
+  ])
+  const owner = `/api/v1/principals/${me.principal_id}/tools`
+  await client.send('PUT', `${owner}/time/settings`, { timezone: 'Europe/Berlin' })
+  await client.send('PUT', `${owner}/media/settings`, { signing_key: password })
+  await client.send('PUT', `/api/v1/agents/${planner}/tools/sub_agent/settings`, {
+    allowed_target_agents: [writer],
+  })
+  timeline.tell(
+    'operator',
+    'settings-written',
+    'sets the time zone and a password for all of the owner’s agents,',
+  )
+  timeline.tell('operator', 'settings-written', 'and, for the planner alone, whom it may ask')
+  const settings = await client.get<{
+    settings: { signing_key: { value: string; source: string } }
+  }>(`/api/v1/agents/${writer}/tools/media/settings`)
+  const { value, source } = settings.settings.signing_key
+  expect(
+    value === '***' && source === 'principal',
+    'the password is masked and comes from the principal',
+  )
+  timeline.tell(
+    'platform',
+    'settings-read',
+    `shows the writer’s signing key as ${value}, from the ${source} layer`,
+  )
+  return { planner, writer }
+}
+
+/** Has the planner do its task, and decides whatever waits for a decision. */
+export const play = async (
+  stage: Stage,
+  agents: { planner: string; writer: string },
+): Promise<Outcome> => {
+  const { client, timeline, script, activity } = stage
+  timeline.chapter('2. A task for the planner')
+  const { id } = await client.send<TaskView>('POST', '/api/v1/tasks', {
+    agent_id: agents.planner,
+    prompt: script.plannerPrompt(agents.writer),
+  })
+  timeline.tell('operator', 'task-created', 'gives the planner a task', { task_id: id })
+  const watch = createWatch(stage, agents)
+  const patience = script.isRehearsal ? REHEARSAL_PATIENCE_MS : MODEL_PATIENCE_MS
+  for (const end = Date.now() + patience; Date.now() < end; await sleep(POLL_MS)) {
+    const { root, child } = await watch.look(id)
+    if (TERMINAL.includes(root.status)) return { root, child }
+    // A task that waits is looked at once nothing runs any more: waiting takes no process.
+    const waits = [root, child].some(task => task?.status === 'PENDING_APPROVAL')
+    if (!waits || activity().running > 0) continue
+    for (const call of await client.get<CallView[]>('/api/v1/approvals')) await decide(stage, call)
+  }
+  throw new Error(`The task did not end within ${patience / 1_000} seconds.`)
+}
+
+/** Opens the link that the writer made, without credentials, and revokes it. */
+export const share = async (
+  { client, timeline, url }: Stage,
+  child: TaskView | undefined,
+  password: string,
+) => {
+  timeline.chapter('6. The document')
+  const created = resultOf<{ media_id: string; signature: string }>(child, 'create_media')
+  const shared = resultOf<{ public_url: string }>(child, 'get_public_url')
+  expect(shared.public_url.startsWith(url), 'the link leads to this installation')
+  const opened = await fetch(shared.public_url)
+  const text = await opened.text()
+  expect(opened.status === 200, `the public link opens (it answered ${opened.status})`)
+  timeline.tell(
+    'anyone',
+    'link-opened',
+    `opens the link without a key: 200, ${opened.headers.get('content-type')}`,
+  )
+  timeline.tell('anyone', 'document-read', text.trim())
+  const signature = createHmac('sha256', password).update(text).digest('hex')
+  expect(signature === created.signature, 'the document is signed with the password')
+  timeline.tell(
+    'operator',
+    'signature-verified',
+    'verifies the signature: the tool had the password, the model never',
+  )
+  await client.send('DELETE', `/api/v1/media/${created.media_id}/public-link`)
+  timeline.tell('operator', 'link-revoked', 'revokes the link')
+  const revoked = await fetch(shared.public_url)
+  expect(revoked.status === 404, `a revoked link answers 404 (it answered ${revoked.status})`)
+  timeline.tell('anyone', 'link-opened', `tries the link again: ${revoked.status}`)
+}
+
+/** Approves a call; where an agent asks another one, with a prompt edited first. */
+const decide = async ({ client, timeline, script, activity }: Stage, call: CallView) => {
+  const { running, waiting } = activity()
+  const spawns = call.tool === 'sub_agent'
+  if (spawns) timeline.chapter('3. The operator decides')
+  timeline.tell(
+    'platform',
+    'approval-waits',
+    `${waiting === 1 ? '1 execution waits' : `${waiting} executions wait`} for a token; ${running} functions run`,
+    { running, waiting },
+  )
+  timeline.tell('operator', 'approval-read', `reads: ${call.description}`)
+  const edited = spawns
+    ? { arguments: { ...call.arguments, prompt: script.edit(String(call.arguments.prompt)) } }
+    : {}
+  await client.send('POST', `/api/v1/tool-calls/${call.id}/approve`, {
+    digest: call.digest,
+    ...edited,
+  })
+  timeline.tell(
+    'operator',
+    'call-approved',
+    spawns ? 'edits the prompt and approves' : 'approves',
+    {
+      call_id: call.id,
+    },
+  )
+}
+
+/** Tells what is new in the two tasks since it last looked. */
+const createWatch = ({ client, timeline }: Stage, agents: { planner: string; writer: string }) => {
+  const seen = new Map<string, { status?: string; rows: number }>()
+  const lookAt = async (taskId: string): Promise<TaskView> => {
+    const task = await client.get<TaskView>(`/api/v1/tasks/${taskId}`)
+    const before = seen.get(taskId) ?? { rows: 0 }
+    const actor: Actor = task.agent_id === agents.planner ? 'planner' : 'writer'
+    const history = await client.get<HistoryRow[]>(`/api/v1/tasks/${taskId}/history`)
+    if (actor === 'writer' && before.status === undefined) timeline.chapter('4. The writer works')
+    if (before.status === 'AWAITING_SUB_AGENTS' && task.status !== before.status)
+      timeline.chapter('5. The planner goes on')
+    for (const row of history.slice(before.rows)) tellRow(timeline, actor, row, taskId)
+    if (task.status !== before.status)
+      timeline.tell(actor, 'task-moved', `is ${task.status}`, {
+        task_id: taskId,
+        status: task.status,
+      })
+    seen.set(taskId, { status: task.status, rows: history.length })
+    return task
+  }
+  return {
+    look: async (rootId: string): Promise<Outcome> => {
+      // The child first: it ends before its parent goes on.
+      const calls = (await client.get<TaskView>(`/api/v1/tasks/${rootId}`)).tool_calls
+      const spawned = calls.find(call => call.tool === 'sub_agent')?.result?.data as
+        | { spawned_sub_task_ids?: string[] }
+        | undefined
+      const childId = spawned?.spawned_sub_task_ids?.[0]
+      const child = childId ? await lookAt(childId) : undefined
+      return { root: await lookAt(rootId), child }
+    },
+  }
+}
+
+const tellRow = (timeline: Timeline, actor: Actor, row: HistoryRow, taskId: string) => {
+  const fields = { task_id: taskId }
+  if (row.role === 'user') return
+  if (row.role === 'tool')
+    return timeline.tell(actor, 'tool-answered', `${row.tool} answers: ${row.text}`, fields)
+  for (const call of row.tool_calls ?? [])
+    timeline.tell(actor, 'tool-called', `calls ${call.tool} ${call.arguments}`, fields)
+  if (row.text) timeline.tell(actor, 'model-answered', row.text, fields)
+}
+
+const resultOf = <T>(task: TaskView | undefined, operation: string): T => {
+  const call = task?.tool_calls.find(candidate => candidate.operation === operation)
+  expect(call?.result && !call.result.is_error, `the writer's ${operation} succeeded`)
+  return JSON.parse(call.result.content) as T
+}
