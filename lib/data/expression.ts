@@ -61,7 +61,7 @@ export const MARSHALL_OPTIONS = { removeUndefinedValues: true } as const
 /** A condition's text, or undefined where it tests nothing. */
 export const conditionOf = (where: Where, collect: Collector): string | undefined => {
   const parts = Object.entries(where).flatMap(([attribute, test]) => {
-    if (test === undefined) return []
+    if (test === undefined || testsNothing(test)) return []
     if (attribute === 'any') return anyOf(test as Where[], collect)
     return testOf(collect.name(attribute), test, collect)
   })
@@ -90,6 +90,10 @@ const anyOf = (alternatives: Where[], collect: Collector): string =>
 
 const isTest = (value: unknown): value is Test =>
   typeof value === 'object' && value !== null && 'test' in value
+
+/** No value is in every set. */
+const testsNothing = (test: unknown): boolean =>
+  isTest(test) && test.test === 'lacks' && test.values.length === 0
 
 const testOf = (name: string, test: unknown, collect: Collector): string => {
   if (!isTest(test)) return `${name} = ${collect.value(test)}`
