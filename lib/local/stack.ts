@@ -115,7 +115,6 @@ const start = async (
   )
   await createTable(TABLE)
   await createBucket()
-  const { newKey } = await ensureAdmin(adminKey)
   const prefixed = <T extends { functionName: string }>(entry: T): T => ({
     ...entry,
     functionName: FUNCTION_PREFIX + entry.functionName,
@@ -137,6 +136,8 @@ const start = async (
   )
   // Running functions get a moment to end; what is cut off goes on at the next start.
   closers.push(() => settled(() => lambda.inFlight()))
+  // After all that can fail: a key that was made and never shown would be lost.
+  const { newKey } = await ensureAdmin(adminKey)
   const { looked } = await sweep({ abandoned: true })
   if (looked > 0) log('info', 'tasks-resumed', { tasks: looked })
   return {
