@@ -65,7 +65,10 @@ export const isValid = (key: ApiKey, text: string, clock: Clock = systemClock): 
   key.revokedAt === undefined &&
   (key.expiresAt === undefined || key.expiresAt > isoNow(clock))
 
-/** Makes a key; its text is in the answer and nowhere else. */
+/**
+ * Makes a key; its text is in the answer and nowhere else. A chosen text that has a key already
+ * makes none, and gives that key as it stands.
+ */
 export const createKey = async (
   owner: Pick<ApiKey, 'name' | 'subjectId' | 'principalId' | 'scopes' | 'expiresAt'>,
   { clock = systemClock, text: chosen }: { clock?: Clock; text?: string } = {},
@@ -78,8 +81,11 @@ export const createKey = async (
     hash: hashOf(text).toString('hex'),
     createdAt: isoNow(clock),
   }
-  await table.insert(ApiKey, key, { key: keyKey(id), indexes: indexesOf(key) })
-  return { key, text }
+  const { item = key } = await table.insert(ApiKey, key, {
+    key: keyKey(id),
+    indexes: indexesOf(key),
+  })
+  return { key: item, text }
 }
 
 export const getKey = (id: Id<'key'>) => table.get(ApiKey, keyKey(id))
