@@ -1,0 +1,83 @@
+/** What must compile, and what must not: checked by `tsc`, never run. */
+import { expectTypeOf } from 'vitest'
+import * as z from 'zod'
+import type { Id } from '../../../lib/core/ids.ts'
+import { defineTool, type Tool } from '../../../lib/tool/define.ts'
+import { setting } from '../../../lib/tool/setting.ts'
+
+const text = { name: 'mail', description: 'Sends mail.' }
+const operation = { description: 'Sends.', describe: () => 'Send', execute: () => 'sent' }
+
+const tool = defineTool({
+  ...text,
+  settings: {
+    sender: setting.text({ label: 'Sender', default: 'x' }),
+    signature: setting.textarea({ label: 'Signature' }),
+    token: setting.password({ label: 'Token', required: true }),
+    limit: setting.number({ label: 'Limit' }),
+    urgent: setting.toggle({ label: 'Urgent', default: false }),
+    folders: setting.multiSelect({ label: 'Folders', default: ['in'], options: ['in', 'out'] }),
+  },
+  available: ({ settings }) => {
+    expectTypeOf(settings.token).toEqualTypeOf<string>()
+    return settings.urgent
+  },
+  operations: {
+    send: {
+      description: 'Sends.',
+      parameters: z.object({ to: z.string(), copies: z.int().default(1) }),
+      describe: parameters => {
+        expectTypeOf(parameters).toEqualTypeOf<{ to: string; copies: number }>()
+        return `Send to ${parameters.to}`
+      },
+      execute: async ({ parameters, settings, agent, principal }) => {
+        expectTypeOf(parameters).toEqualTypeOf<{ to: string; copies: number }>()
+        expectTypeOf(settings.sender).toEqualTypeOf<string>()
+        expectTypeOf(settings.signature).toEqualTypeOf<string | undefined>()
+        expectTypeOf(settings.token).toEqualTypeOf<string>()
+        expectTypeOf(settings.limit).toEqualTypeOf<number | undefined>()
+        expectTypeOf(settings.urgent).toEqualTypeOf<boolean>()
+        expectTypeOf(settings.folders).toEqualTypeOf<string[]>()
+        expectTypeOf(agent.id).toEqualTypeOf<Id<'agent'>>()
+        expectTypeOf(principal.id).toEqualTypeOf<Id<'user'> | Id<'group'>>()
+        // @ts-expect-error: a setting that nobody declared
+        return settings.unknown
+      },
+    },
+    list: {
+      ...operation,
+      parameters: z.object({ query: z.string().optional() }),
+      execute: ({ parameters }) => {
+        expectTypeOf(parameters.query).toEqualTypeOf<string | undefined>()
+        // @ts-expect-error: a parameter of another operation
+        return parameters.to
+      },
+    },
+  },
+})
+expectTypeOf(tool).toEqualTypeOf<Tool>()
+
+// @ts-expect-error: a tool has operations
+defineTool({ ...text })
+
+// @ts-expect-error: an operation has parameters
+defineTool({ ...text, operations: { send: { ...operation } } })
+
+// @ts-expect-error: parameters are an object
+defineTool({ ...text, operations: { send: { ...operation, parameters: z.string() } } })
+
+const complete = { ...operation, parameters: z.object({}) }
+// @ts-expect-error: the effect is one of three
+defineTool({ ...text, operations: { send: { ...complete, effect: 'sometimes' } } })
+
+// @ts-expect-error: the category is one of the list
+defineTool({ ...text, category: 'fun', operations: { send: complete } })
+
+// @ts-expect-error: a number's default is a number
+setting.number({ label: 'Limit', default: '5' })
+
+// @ts-expect-error: a setting has a label
+setting.text({ default: 'x' })
+
+// @ts-expect-error: a task's id is no agent's
+export const wrong: Id<'agent'> = 'task_01ARZ3NDEKTSV4RRFFQ69G5FAV' satisfies Id<'task'>

@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest'
+import * as z from 'zod'
+import { defineTool } from '../../../lib/tool/define.ts'
+import { setting } from '../../../lib/tool/setting.ts'
+
+const operation = (parameters: z.ZodObject = z.object({})) => ({
+  description: 'Does something.',
+  parameters,
+  describe: () => 'Do something',
+  execute: () => 'done',
+})
+const base = { name: 'mail', description: 'Sends mail.', operations: { send: operation() } }
+
+test('what a declaration leaves out has a default', () => {
+  const tool = defineTool({ ...base, name: 'web_search' })
+  expect(tool).toMatchObject({
+    displayName: 'Web search',
+    category: 'general',
+    discriminator: 'action',
+    maxResultChars: 100_000,
+    settings: {},
+  })
+  expect(tool.operations.send).toMatchObject({
+    name: 'send',
+    effect: 'once',
+    enabledByDefault: true,
+    requiresApprovalByDefault: false,
+    touches: [],
+  })
+  expect(tool.available({ settings: {} })).toBe(true)
+})
+
+test('an argument that nobody declared is refused, not dropped', () => {
+  const { operations } = defineTool({ ...base, operations: { send: operation(z.object({})) } })
+  expect(operations.send?.parameters.safeParse({ to: 'x' }).success).toBe(false)
+})
+
+type Definition = Parameters<typeof defineTool>[0]
+
+test.each<[string, Definition, RegExp]>([
+  ['a name with capitals', { ...base, name: 'Mail' }, /its name must match/],
+  ['a name with a colon', { ...base, name: 'plugin:mail' }, /its name must match/],
+  [
+    'a name that no provider takes',
+    { ...base, name: 'm'.repeat(65) },
+    /not one that models accept/,
+  ],
+  ['no operation', { ...base, operations: {} }, /declares no operation; add one/],
+  [
+    'an operation with a hyphen',
+    { ...base, operations: { 'send-all': operation() } },
+    /the operation "send-all" must match/,
+  ],
+  [
+    'a parameter named as no provider allows',
+    { ...base, operations: { send: operation(z.object({ 'to whom': z.string() })) } },
+    /the parameter "to whom" of the operation "send" must match/,
+  ],
+  [
+    'a parameter that takes the discriminator’s name',
+    { ...base, operations: { send: operation(z.object({ action: z.string() })) } },
+    /parameter "action", which names the operation\. Rename/,
+  ],
+  [
+    'a parameter that takes the chosen discriminator’s name',
+    {
+      ...base,
+      discriminator: 'what',
+      operations: { send: operation(z.object({ what: z.string() })) },
+    },
+    /another discriminator/,
+  ],
+  ['a discriminator with a space', { ...base, discriminator: 'to do' }, /discriminator "to do"/],
+  [
+    'one parameter with two schemas',
+    {
+      ...base,
+      operations: {
+        send: operation(z.object({ to: z.string() })),
+        list: operation(z.object({ to: z.int() })),
+      },
+    },
+    /"send" and "list" give the parameter "to" different schemas\. Share one constant/,
+  ],
+  [
+    'a password that models would see',
+    { ...base, settings: { token: setting.password({ label: 'Token', exposeToLlm: true }) } },
+    /the password "token" can't be exposed to a model; remove exposeToLlm/,
+  ],
+  [
+    'a setting named as every object’s own',
+    { ...base, settings: { constructor: setting.text({ label: 'x' }) } },
+    /the setting "constructor"/,
+  ],
+  [
+    'an operation that takes longer than anyone waits',
+    { ...base, operations: { send: { ...operation(), timeoutSeconds: 26 } } },
+    /at most 25 seconds/,
+  ],
+])('%s is an error that names the tool and what to change', (_, definition, message) => {
+  const define = () => defineTool(definition)
+  expect(define).toThrow(expect.objectContaining({ code: 'INVALID_DEFINITION' }))
+  expect(define).toThrow(message)
+  expect(define).toThrow(`Tool "${definition.name}"`)
+})
+
+test('the longest name that providers take is allowed', () => {
+  expect(defineTool({ ...base, name: 'm'.repeat(64) }).name).toHaveLength(64)
+})
+
+test('operations may share a parameter’s name where its schema is the same', () => {
+  const operations = {
+    send: operation(z.object({ to: z.string().min(1).max(9).describe('Who gets it.') })),
+    list: operation(z.object({ to: z.string().max(9).min(1).describe('Who got it.') })),
+  }
+  expect(Object.keys(defineTool({ ...base, operations }).operations)).toEqual(['send', 'list'])
+})

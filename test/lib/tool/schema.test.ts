@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest'
+import * as z from 'zod'
+import { defineTool, type Operation, type Tool } from '../../../lib/tool/define.ts'
+import { operationSchema, splitArguments, toolSchema } from '../../../lib/tool/schema.ts'
+
+const operation = (name: string, parameters: z.ZodObject) => ({
+  description: `Does ${name}.`,
+  parameters,
+  describe: () => name,
+  execute: () => name,
+})
+const timezone = z.string().optional().describe('A time zone.')
+const tool = defineTool({
+  name: 'time',
+  description: 'Tells the time.',
+  operations: {
+    now: operation('now', z.object({ timezone })),
+    format: operation('format', z.object({ timezone, epoch: z.int().describe('Unix time.') })),
+    add: operation('add', z.object({ epoch: z.int().optional(), days: z.int().default(1) })),
+  },
+})
+const single = defineTool({
+  name: 'calculator',
+  description: 'Calculates.',
+  operations: { calculate: operation('calculate', z.object({ expression: z.string() })) },
+})
+const only = (of: Tool, ...names: string[]): Operation[] =>
+  Object.values(of.operations).filter(({ name }) => names.includes(name))
+
+test('the discriminator comes first, then parameters in order of first appearance', () => {
+  const { properties } = toolSchema(tool, Object.values(tool.operations))
+  expect(Object.keys(properties)).toEqual(['action', 'timezone', 'epoch', 'days'])
+  expect(properties.action).toEqual({
+    type: 'string',
+    enum: ['now', 'format', 'add'],
+    description: 'Which operation to run.\nnow: Does now.\nformat: Does format.\nadd: Does add.',
+  })
+})
+
+test('what only some operations take or require is said in its description', () => {
+  const { properties, required } = toolSchema(tool, only(tool, 'now', 'format'))
+  expect(properties.epoch?.description).toBe('Unix time. Required for format.')
+  expect(required).toEqual(['action'])
+  const all = toolSchema(tool, Object.values(tool.operations)).properties
+  expect(all.timezone?.description).toBe('A time zone. For now, format.')
+  expect(all.days?.description).toBe('For add.')
+})
+
+test('what one operation requires and another allows is told apart', () => {
+  const required = z.object({ to: z.string() })
+  const mixed = defineTool({
+    name: 'mixed',
+    description: 'x',
+    operations: {
+      a: operation('a', required),
+      b: operation('b', required),
+      c: operation('c', z.object({ other: z.string().optional() })),
+    },
+  })
+  const { properties } = toolSchema(mixed, Object.values(mixed.operations))
+  expect(properties.to?.description).toBe('Required for a, b.')
+  const { properties: some } = toolSchema(tool, only(tool, 'format', 'add'))
+  expect(some.epoch?.description).toBe('Unix time. Required for format. Optional for add.')
+})
+
+test('what every enabled operation takes alike has no note', () => {
+  const { properties } = toolSchema(tool, only(tool, 'now', 'format'))
+  expect(properties.timezone?.description).toBe('A time zone.')
+})
+
+test('with a single operation enabled, the discriminator is there and may be omitted', () => {
+  const schema = toolSchema(tool, only(tool, 'format'))
+  expect(schema.properties.action).toMatchObject({ enum: ['format'] })
+  expect(schema.required).toEqual(['epoch'])
+  expect(schema.properties.epoch?.description).toBe('Unix time.')
+})
+
+test('a tool of one operation has no discriminator', () => {
+  const schema = toolSchema(single, Object.values(single.operations))
+  expect(schema).toEqual({
+    type: 'object',
+    properties: { expression: { type: 'string' } },
+    required: ['expression'],
+    additionalProperties: false,
+  })
+})
+
+test('what every enabled operation requires is required', () => {
+  const [format] = only(tool, 'format')
+  expect(format && operationSchema(format).required).toEqual(['epoch'])
+  const { required } = toolSchema(single, Object.values(single.operations))
+  expect(required).toEqual(['expression'])
+})
+
+test('the root has no combination of schemas, which some providers refuse', () => {
+  const schema = toolSchema(tool, Object.values(tool.operations))
+  expect(Object.keys(schema).sort()).toEqual([
+    'additionalProperties',
+    'properties',
+    'required',
+    'type',
+  ])
+})
+
+test('another discriminator takes the name that the tool chose', () => {
+  const chosen = defineTool({
+    name: 'files',
+    description: 'x',
+    discriminator: 'verb',
+    operations: {
+      read: operation('read', z.object({ action: z.string() })),
+      list: operation('list', z.object({})),
+    },
+  })
+  const all = Object.values(chosen.operations)
+  expect(Object.keys(toolSchema(chosen, all).properties)).toEqual(['verb', 'action'])
+  expect(splitArguments(chosen, all, { verb: 'read', action: 'x' })).toEqual({
+    operation: 'read',
+    rest: { action: 'x' },
+  })
+})
+
+test('arguments are taken apart into the operation that they name and the rest', () => {
+  const all = Object.values(tool.operations)
+  expect(splitArguments(tool, all, { action: 'add', days: 2 })).toEqual({
+    operation: 'add',
+    rest: { days: 2 },
+  })
+})
+
+test('a missing operation is the only enabled one, or unknown', () => {
+  expect(splitArguments(tool, only(tool, 'now'), {}).operation).toBe('now')
+  expect(splitArguments(tool, Object.values(tool.operations), {}).operation).toBeUndefined()
+})
+
+test('an operation that is named counts, though another one is the only enabled', () => {
+  expect(splitArguments(tool, only(tool, 'now'), { action: 'add' }).operation).toBe('add')
+})
+
+test('a tool of one operation takes its arguments as they are', () => {
+  const values = { expression: '1', action: 'x' }
+  expect(splitArguments(single, Object.values(single.operations), values)).toEqual({
+    operation: 'calculate',
+    rest: values,
+  })
+})
