@@ -94,20 +94,23 @@ export const commands = (url: string) => [
   {
     title: '1. Make an agent',
     command: `export KEY=…   # paste the key here
-AGENT=$(curl -s ${url}/api/v1/agents -H "Authorization: Bearer $KEY" \\
-  -H 'Content-Type: application/json' \\
+AGENT=$(curl -s ${url}/api/v1/agents \\
+  -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\
   -d '{"name": "Ada", "model": {"provider": "rehearsal", "name": "script"}}' \\
   | grep -o 'agent_[0-9A-Z]*' | head -1); echo $AGENT`,
   },
   {
     title: '2. Let it use a tool',
-    command: `curl -s -X POST ${url}/api/v1/agents/$AGENT/tools/time/enable -H "Authorization: Bearer $KEY"`,
+    command: `curl -s -X POST -H "Authorization: Bearer $KEY" \\
+  ${url}/api/v1/agents/$AGENT/tools/time/enable`,
   },
   {
     title: '3. Give it a task, and read what came of it',
-    command: `curl -s ${url}/api/v1/tasks -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\
-  -d "{\\"agent_id\\": \\"$AGENT\\", \\"prompt\\": \\"/time now {}\\"}"; sleep 1
-curl -s ${url}/api/v1/tasks -H "Authorization: Bearer $KEY"`,
+    command: `TASK=$(curl -s ${url}/api/v1/tasks \\
+  -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\
+  -d '{"agent_id": "'$AGENT'", "prompt": "/time now {}"}' \\
+  | grep -o 'task_[0-9A-Z]*' | head -1); sleep 1
+curl -s -H "Authorization: Bearer $KEY" ${url}/api/v1/tasks/$TASK`,
   },
 ]
 
