@@ -38,6 +38,13 @@ const FUNCTIONS =
   'abs sign sqrt cbrt nthRoot pow exp log log2 log10 round floor ceil fix mod gcd lcm hypot ' +
   'factorial combinations permutations sin cos tan asin acos atan atan2 sinh cosh tanh asinh ' +
   'acosh atanh sum prod min max mean median mode std variance det inv transpose dot cross'
+/** What lists may go into: elsewhere, one operation would be as many as its list has items. */
+const TAKES_LISTS = new Set(
+  (
+    'add subtract multiply divide pow unaryMinus unaryPlus sum prod min max mean median mode std ' +
+    'variance det inv transpose dot cross'
+  ).split(' '),
+)
 /** Nothing else is ever called: no import, no parse, no function that makes or reaches objects. */
 const CALLABLE = {
   operator: new Set(OPERATORS.split(' ')),
@@ -138,6 +145,7 @@ const checkOperands = (math: MathJsInstance, name: string, values: unknown[]): v
     const tooLarge = (value: unknown) => math.isBigNumber(value) && value.abs().gt(most)
     if (values.some(tooLarge)) throw refusal(`${name} takes numbers up to ${most} only.`)
   }
+  if (!TAKES_LISTS.has(name) && values.some(Array.isArray)) throw refusal(`${name} takes no list.`)
   if (name === 'factorial') largest(MAX_FACTORIAL)
   if (/^(exp|sinh|cosh|tanh)$/.test(name)) largest(MAX_NATURAL_EXPONENT)
   if (/^(combinations|permutations)$/.test(name)) largest(MAX_CHOICES)

@@ -74,6 +74,7 @@ test.each([
   ['sin(1e999)', 'sin takes numbers up to 1e+100 only'],
   ['combinations(1e9, 2)', 'combinations takes numbers up to 10000 only'],
   ['[[1, 1], [1, 0]]^1e9', 'pow takes numbers up to 100 only'],
+  ['atan2([1, 2], 3)', 'atan2 takes no list'],
   ['zeros(1e6, 1e6)', 'there is no function "zeros"'],
   ['1:1e9', 'and nothing else'],
   [`[${'[1],'.repeat(120)}[1]] * [[${'1,'.repeat(120)}1]]`, 'lists have 400 items at most'],
