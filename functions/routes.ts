@@ -19,7 +19,7 @@ const ADMIN: readonly Admin[] = [
   { name: 'tools', reach: ['principals'], routes: ['GET /api/v1/tools'] },
   {
     name: 'settings',
-    reach: ['principals', 'agents', 'settings'],
+    reach: ['principals', 'agents', 'settings', 'manage-settings'],
     routes: [
       'GET /api/v1/tools/{tool}/settings',
       'PUT /api/v1/tools/{tool}/settings',
@@ -31,7 +31,7 @@ const ADMIN: readonly Admin[] = [
   },
   {
     name: 'agents',
-    reach: ['principals', 'agents'],
+    reach: ['principals', 'agents', 'manage-agents', 'manage-keys'],
     routes: [
       'GET /api/v1/agents',
       'POST /api/v1/agents',
@@ -42,10 +42,14 @@ const ADMIN: readonly Admin[] = [
       'POST /api/v1/agents/{id}/keys',
     ],
   },
-  { name: 'keys', reach: ['principals'], routes: ['DELETE /api/v1/keys/{id}'] },
+  {
+    name: 'keys',
+    reach: ['principals', 'manage-keys'],
+    routes: ['DELETE /api/v1/keys/{id}'],
+  },
   {
     name: 'tasks',
-    reach: ['principals', 'agents', 'tasks', 'calls', 'bucket', 'workflow'],
+    reach: ['principals', 'agents', 'tasks', 'list-tasks', 'calls', 'workflow'],
     routes: [
       'GET /api/v1/tasks',
       'POST /api/v1/tasks',
@@ -63,7 +67,6 @@ const ADMIN: readonly Admin[] = [
       'tasks',
       'calls',
       'decisions',
-      'bucket',
       'workflow',
       'operations',
     ],
@@ -92,7 +95,7 @@ const WORKFLOW: readonly FunctionSpec[] = [
   {
     name: 'tick',
     module: 'workflow/tick',
-    reach: ['agents', 'settings', 'tasks', 'calls', 'bucket', 'workflow', 'operations'],
+    reach: ['agents', 'settings', 'tasks', 'calls', 'workflow', 'operations', 'models'],
     memoryMb: TICK_MEMORY_MB,
     timeoutSeconds: TICK_TIMEOUT_SECONDS,
   },
@@ -106,7 +109,7 @@ const WORKFLOW: readonly FunctionSpec[] = [
   {
     name: 'sweep',
     module: 'workflow/sweep',
-    reach: ['tasks', 'calls', 'bucket', 'workflow'],
+    reach: ['tasks', 'calls', 'workflow', 'sweep'],
     memoryMb: ADMIN_MEMORY_MB,
     timeoutSeconds: TICK_TIMEOUT_SECONDS,
   },

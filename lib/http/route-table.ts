@@ -1,18 +1,29 @@
 import type { Resource } from '../tool/define.ts'
 
 /**
- * What a function may reach, by name; a deploy turns each into the few permissions that it needs.
- * `floor` is what every operation has: keys, agents and its own tool's settings to read, calls
- * to write, its own results.
+ * What a function may reach, by name; a deploy turns each into the few permissions that it needs
+ * (`lib/deploy/grants.ts`). Rows bring the long fields along that are kept in the bucket for
+ * them; `bucket` itself is the bytes of media. Looking things up and changing them by hand are
+ * words of their own: a tick reads agents and settings, and no tool can change one.
  */
 export type Reach =
   | Resource
+  /** What every operation has: its caller, agents, its own tool's settings, calls, results. */
   | 'floor'
   | 'principals'
   | 'settings'
   | 'calls'
   | 'decisions'
   | 'operations'
+  /** The keys of model providers. */
+  | 'models'
+  | 'manage-agents'
+  | 'manage-keys'
+  | 'manage-settings'
+  /** The lists of what a principal's and what an agent's tasks are. */
+  | 'list-tasks'
+  /** The list of unfinished tasks. */
+  | 'sweep'
 
 /** One Lambda, as the local runner loads it and `sst.config.ts` deploys it. */
 export type FunctionSpec = {
