@@ -6,6 +6,7 @@ import { is } from '../../../lib/data/expression.ts'
 import * as table from '../../../lib/data/table.ts'
 import { currentUsage } from '../../../lib/data/usage.ts'
 import { useLocalTable } from '../../local-table.ts'
+import { loseNextAnswer } from './lost-answer.ts'
 
 useLocalTable()
 
@@ -23,23 +24,6 @@ const insertRow = async (row: Partial<z.infer<typeof Row>> = {}) => {
 }
 
 afterEach(() => dynamodb().middlewareStack.remove('lost-answer'))
-
-/** The next answer is thrown away, as a broken connection would do, and the SDK tries again. */
-const loseNextAnswer = () => {
-  let lost = false
-  dynamodb().middlewareStack.add(
-    next => async arguments_ => {
-      const answer = await next(arguments_).catch((error: unknown) => {
-        if (lost) throw error
-        return undefined
-      })
-      if (lost && answer) return answer
-      lost = true
-      throw Object.assign(new Error('socket hang up'), { name: 'TimeoutError' })
-    },
-    { step: 'finalizeRequest', priority: 'low', name: 'lost-answer' },
-  )
-}
 
 test('an item that was never written is undefined', async () => {
   expect(await table.get(Row, freshKey())).toBeUndefined()

@@ -6,6 +6,7 @@ import { is } from '../../../lib/data/expression.ts'
 import * as table from '../../../lib/data/table.ts'
 import { transact } from '../../../lib/data/transact.ts'
 import { useLocalTable } from '../../local-table.ts'
+import { loseNextAnswer } from './lost-answer.ts'
 
 useLocalTable()
 
@@ -20,6 +21,7 @@ const insertRow = async (status: string) => {
 
 afterEach(() => {
   dynamodb().middlewareStack.remove('conflict')
+  dynamodb().middlewareStack.remove('lost-answer')
   vi.restoreAllMocks()
 })
 
@@ -100,4 +102,14 @@ test('a conflict that never ends is an error, after a bounded number of attempts
     'Transaction cancelled',
   )
   expect(requests()).toBe(8)
+})
+
+test('a transaction whose answer was lost has succeeded once, not failed', async () => {
+  const key = await insertRow('OPEN')
+  loseNextAnswer()
+  const outcome = await transact([
+    { update: { set: { status: 'DONE' } }, key, where: { status: 'OPEN' } },
+  ])
+  expect(outcome).toEqual({ ok: true })
+  expect(await table.get(Row, key)).toEqual({ status: 'DONE' })
 })
