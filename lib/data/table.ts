@@ -12,6 +12,7 @@ import {
 import { marshall } from '@aws-sdk/util-dynamodb'
 import { dynamodb } from '../aws/dynamodb.ts'
 import { config } from '../core/config.ts'
+import { newNonce } from '../core/ids.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { INDEXES, type IndexName, PRIMARY_KEY } from './definition.ts'
 import { type Change, collector, is, MARSHALL_OPTIONS, type Where } from './expression.ts'
@@ -64,17 +65,24 @@ export const batchGet = async (keys: Key[]): Promise<Found> => {
   }
 }
 
-/** Adds an item whose key is free; where it is taken, says so with the item that has it. */
+/**
+ * Adds an item whose key is free; where it is taken, says so with the item that has it. Each
+ * insert leaves a nonce, so that one whose answer was lost finds itself and not a rival.
+ */
 export const insert = async <T extends object>(
   schema: Schema<T>,
   item: T,
   write: Write,
-): Promise<Outcome<T>> =>
-  conditional(schema, undefined, async () => {
+): Promise<Outcome<T>> => {
+  const mark = { attribute: 'insertedBy', nonce: newNonce() }
+  return conditional(schema, mark, async () => {
     const response = await dynamodb().send(
       new PutItemCommand({
         TableName: config('table'),
-        Item: marshall({ ...item, ...attributesOf(write) }, MARSHALL_OPTIONS),
+        Item: marshall(
+          { ...item, ...attributesOf(write), [mark.attribute]: mark.nonce },
+          MARSHALL_OPTIONS,
+        ),
         ConditionExpression: 'attribute_not_exists(pk)',
         ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
         ReturnConsumedCapacity: 'TOTAL',
@@ -83,6 +91,7 @@ export const insert = async <T extends object>(
     countUsage('write', response.ConsumedCapacity)
     return item
   })
+}
 
 /**
  * Changes an item on a condition and returns it as it then is. It makes no item unless `create`
@@ -95,7 +104,8 @@ export const update = async <T>(
   change: Change,
   { where = {}, claim, create = false }: { where?: Where; claim?: string; create?: boolean } = {},
 ): Promise<Outcome<T>> => {
-  return conditional(schema, claim, async () => {
+  const mark = claim === undefined ? undefined : { attribute: 'claim', nonce: claim }
+  return conditional(schema, mark, async () => {
     const response = await dynamodb().send(
       new UpdateItemCommand({
         ...updateRequest(
@@ -190,7 +200,7 @@ export const queryAll = async <T>(
 
 const conditional = async <T>(
   schema: Schema<T>,
-  claim: string | undefined,
+  mark: { attribute: string; nonce: string } | undefined,
   work: () => Promise<T>,
 ): Promise<Outcome<T>> => {
   try {
@@ -199,7 +209,7 @@ const conditional = async <T>(
     if (!(error instanceof ConditionalCheckFailedException)) throw error
     countUsage('write', undefined)
     // Asked of the item itself: a schema need not know the attribute.
-    const ours = claim !== undefined && error.Item?.claim?.S === claim
+    const ours = mark && error.Item?.[mark.attribute]?.S === mark.nonce
     if (ours && error.Item) return { ok: true, item: parse(schema, error.Item) }
     return { ok: false, item: error.Item && parse(schema, error.Item) }
   }

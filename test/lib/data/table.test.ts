@@ -37,6 +37,14 @@ test('an insert takes a free key once, and then names who has it', async () => {
   expect(await table.get(Row, key)).toMatchObject({ name: 'first' })
 })
 
+test('an insert whose answer was lost finds itself, and not a rival', async () => {
+  const key = freshKey()
+  loseNextAnswer()
+  const row = { name: 'mine', status: 'OPEN' }
+  expect(await table.insert(Row, row, { key })).toEqual({ ok: true, item: row })
+  expect(await table.insert(Row, row, { key })).toEqual({ ok: false, item: row })
+})
+
 test('an update returns the item as it then is', async () => {
   const key = await insertRow({ count: 1 })
   const outcome = await table.update(
