@@ -1,7 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type AttributeValue,
-  BatchGetItemCommand,
   ConditionalCheckFailedException,
   DeleteItemCommand,
   GetItemCommand,
@@ -13,6 +11,7 @@ import { marshall } from '@aws-sdk/util-dynamodb'
 import { dynamodb } from '../aws/dynamodb.ts'
 import { config } from '../core/config.ts'
 import { newNonce } from '../core/ids.ts'
+import { readBatches } from './batch.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { INDEXES, type IndexName, PRIMARY_KEY } from './definition.ts'
 import { type Change, collector, is, MARSHALL_OPTIONS, type Where } from './expression.ts'
@@ -23,12 +22,6 @@ export type { Key } from './item.ts'
 
 /** What became of a conditional write; where its condition failed, the item as it stands. */
 export type Outcome<T> = { ok: true; item: T } | { ok: false; item: T | undefined }
-
-/** DynamoDB's limit of one BatchGetItem. */
-const BATCH_GET_KEYS = 100
-/** The first wait for the keys that DynamoDB left out of a batch, at most doubled this often. */
-const UNPROCESSED_BASE_MS = 20
-const UNPROCESSED_DOUBLINGS = 6
 
 /** One item as it is now (a consistent read), or undefined. */
 export const get = async <T>(schema: Schema<T>, key: Key): Promise<T | undefined> => {
@@ -50,10 +43,7 @@ export type Found = { get: <T>(schema: Schema<T>, key: Key) => T | undefined }
 /** Any number of items in one consistent read for each hundred keys. */
 export const batchGet = async (keys: Key[]): Promise<Found> => {
   const unique = [...new Map(keys.map(key => [nameOf(key), key])).values()]
-  const batches = Array.from({ length: Math.ceil(unique.length / BATCH_GET_KEYS) }, (_, index) =>
-    unique.slice(index * BATCH_GET_KEYS, (index + 1) * BATCH_GET_KEYS),
-  )
-  const items = (await Promise.all(batches.map(readBatch))).flat()
+  const items = await readBatches(unique)
   const byKey = new Map(
     items.map(item => [nameOf({ pk: item.pk?.S ?? '', sk: item.sk?.S ?? '' }), item]),
   )
@@ -213,28 +203,6 @@ const conditional = async <T>(
     if (ours && error.Item) return { ok: true, item: parse(schema, error.Item) }
     return { ok: false, item: error.Item && parse(schema, error.Item) }
   }
-}
-
-const readBatch = async (keys: Key[]): Promise<Record<string, AttributeValue>[]> => {
-  const table = config('table')
-  const items: Record<string, AttributeValue>[] = []
-  let rest: Record<string, AttributeValue>[] = keys.map(key => marshall(key))
-  for (let attempt = 1; rest.length > 0; attempt++) {
-    const response = await dynamodb().send(
-      new BatchGetItemCommand({
-        RequestItems: { [table]: { Keys: rest, ConsistentRead: true } },
-        ReturnConsumedCapacity: 'TOTAL',
-      }),
-    )
-    countUsage('read', response.ConsumedCapacity)
-    items.push(...(response.Responses?.[table] ?? []))
-    rest = response.UnprocessedKeys?.[table]?.Keys ?? []
-    if (rest.length > 0)
-      await sleep(
-        Math.random() * UNPROCESSED_BASE_MS * 2 ** Math.min(attempt, UNPROCESSED_DOUBLINGS),
-      )
-  }
-  return items
 }
 
 const nameOf = ({ pk, sk }: Key): string => JSON.stringify([pk, sk])
