@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import * as z from 'zod'
 import { AppError } from '../core/errors.ts'
+import { lockFolder } from './folder-lock.ts'
 
 /** What a local installation keeps secret, in a file that only its owner can read. */
 const Secrets = z.object({
@@ -27,32 +28,17 @@ export type DataDirectory = {
  */
 export const openDataDirectory = async (directory: string): Promise<DataDirectory> => {
   await mkdir(directory, { recursive: true, mode: 0o700 })
-  const lock = path.join(directory, 'runner.pid')
-  await takeLock(lock, directory)
+  const lock = await lockFolder(directory)
+  if (!lock)
+    throw new AppError(
+      'INVALID_STATE',
+      `Another process runs on ${directory}. Stop it, or set ESPALIER_DATA to another folder.`,
+    )
   return {
     databaseFile: path.join(directory, 'table.sqlite'),
     objects: path.join(directory, 'objects'),
     secrets: await readSecrets(path.join(directory, 'secrets.json')),
-    release: () => rm(lock, { force: true }),
-  }
-}
-
-const takeLock = async (file: string, directory: string): Promise<void> => {
-  const holder = Number((await readOptional(file)) ?? 0)
-  if (holder > 0 && holder !== process.pid && isAlive(holder))
-    throw new AppError(
-      'INVALID_STATE',
-      `The process ${holder} already runs on ${directory}. Stop it, or set ESPALIER_DATA to another folder.`,
-    )
-  await writeFile(file, String(process.pid))
-}
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    release: lock.release,
   }
 }
 
