@@ -1,5 +1,13 @@
 import type { LanguageModelV4, SharedV4ProviderOptions } from '@ai-sdk/provider'
 
+/** What a driver is given: all that it needs, checked. */
+export type DriverOptions = {
+  name: string
+  baseUrl?: string
+  apiKey?: string
+  fetch?: typeof globalThis.fetch
+}
+
 /** The same model with options of its provider that every one of our requests has. */
 export const withProviderOptions = (
   model: LanguageModelV4,

@@ -1,7 +1,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { AppError } from '../core/errors.ts'
-import type { DriverOptions } from './provider.ts'
+import type { DriverOptions } from './driver.ts'
 
 /** A model of any server that speaks OpenAI's Chat Completions. Throws NOT_CONFIGURED. */
 export const openaiCompatible = ({

@@ -1,7 +1,6 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import type { LanguageModelV4 } from '@ai-sdk/provider'
-import { withProviderOptions } from './driver.ts'
-import type { DriverOptions } from './provider.ts'
+import { type DriverOptions, withProviderOptions } from './driver.ts'
 
 /**
  * A model of OpenAI's, over its Responses API. Nothing is stored there: the history is ours, and

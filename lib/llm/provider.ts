@@ -1,6 +1,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import * as z from 'zod'
 import { AppError } from '../core/errors.ts'
+import type { DriverOptions } from './driver.ts'
 
 export const PROVIDERS = [
   'rehearsal',
@@ -35,14 +36,6 @@ export type OpenOptions = {
   /** Where absent, the provider's environment variable is read. */
   apiKey?: string
   /** Makes the requests in place of the global one. */
-  fetch?: typeof globalThis.fetch
-}
-
-/** What a driver is given: all that it needs, checked. */
-export type DriverOptions = {
-  name: string
-  baseUrl?: string
-  apiKey?: string
   fetch?: typeof globalThis.fetch
 }
 

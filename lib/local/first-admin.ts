@@ -30,14 +30,15 @@ export const ensureAdmin = async (
         `${CHOSEN} must have at least ${MIN_CHOSEN_KEY_CHARS} characters and no spaces. Leave it out to have a key made.`,
       )
     const { key } = await keys.createKey({ name: CHOSEN, ...owner }, { text: chosen })
-    await revokeOthers(userId, key.id)
+    await forgetOthers(userId, key.id)
     return { userId }
   }
   if (!isFirst) return { userId }
   return { userId, newKey: (await keys.createKey({ name: 'First key', ...owner })).text }
 }
 
-const revokeOthers = async (userId: Id<'user'>, chosenId: Id<'key'>): Promise<void> => {
+/** Forgotten, not revoked: whoever goes back to a key chosen before must not be locked out. */
+const forgetOthers = async (userId: Id<'user'>, chosenId: Id<'key'>): Promise<void> => {
   for (const key of await keys.listKeys(userId))
-    if (key.name === CHOSEN && key.id !== chosenId) await keys.revokeKey(key.id)
+    if (key.name === CHOSEN && key.id !== chosenId) await keys.deleteKey(key.id)
 }

@@ -103,6 +103,9 @@ export const revokeKey = (id: Id<'key'>, clock: Clock = systemClock) =>
     { where: { revokedAt: { test: 'absent' } } },
   )
 
+/** Forgets a key: the same text can be made a key again. */
+export const deleteKey = (id: Id<'key'>) => table.remove(keyKey(id))
+
 const textOf = (id: Id<'key'>, owner: Pick<ApiKey, 'subjectId' | 'principalId'>): string =>
   [
     'esp',

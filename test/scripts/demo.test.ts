@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { startModelServer } from './model-server.ts'
 
 const DEMO = path.join(import.meta.dirname, '../../scripts/demo.ts')
 const run = (args: string[], env: NodeJS.ProcessEnv = {}) =>
@@ -74,6 +75,22 @@ describe('the demo', () => {
 })
 
 describe('the demo with a model', () => {
+  it('plays the same job with a provider, whose key stays between the two', async () => {
+    const key = 'sk-a-key-for-the-model-server'
+    const server = await startModelServer(key)
+    const { stdout, stderr } = await run(['--json'], {
+      ESPALIER_MODEL: 'openai-compatible/scripted',
+      ESPALIER_MODEL_BASE_URL: server.url,
+      OPENAI_COMPATIBLE_API_KEY: key,
+    })
+    await server.close()
+    expect(stdout).toContain('# A note, reviewed by the operator')
+    expect(stdout).toContain('tries the link again: 404')
+    expect(server.refused).toEqual([])
+    expect(server.seen).toHaveLength(6)
+    expect(stdout + stderr + JSON.stringify(server.seen)).not.toContain(key)
+  })
+
   it('says which key is missing, and fails', async () => {
     await expect(run([], { ESPALIER_MODEL: 'openai/a-model' })).rejects.toMatchObject({
       code: 1,
