@@ -3,6 +3,7 @@ import { Agent, agentKey } from '../../lib/agent/agent.ts'
 import { approve, reject } from '../../lib/call/decision.ts'
 import { type Admission, admit, gateKeys } from '../../lib/call/gate.ts'
 import { invokeOperation } from '../../lib/call/invoke.ts'
+import { settle } from '../../lib/call/settle.ts'
 import { listWaiting, type ToolCall } from '../../lib/call/tool-call.ts'
 import { notFound } from '../../lib/core/errors.ts'
 import { batchGet } from '../../lib/data/table.ts'
@@ -10,8 +11,10 @@ import { decidableCall, governingUser, readableCall } from '../../lib/http/acces
 import { authenticated, createApp, handlerOf } from '../../lib/http/app.ts'
 import { presentCall } from '../../lib/http/present-call.ts'
 import { readBody, readPage } from '../../lib/http/request.ts'
+import { DEFAULT_MAX_RESULT_CHARS } from '../../lib/tool/define.ts'
 import { findTool } from '../../lib/tool/registry.ts'
-import { wake } from '../../lib/workflow/wake.ts'
+import { elapseCall } from '../../lib/workflow/elapse-call.ts'
+import { deliverTo, wakeWrite } from '../../lib/workflow/wake.ts'
 import { tools } from '../tools/index.ts'
 
 /** A reason's length, in characters. */
@@ -30,14 +33,24 @@ const RejectBody = z.strictObject({
   digest: Digest,
   reason: z.string().max(MAX_REASON_CHARS).optional(),
 })
+/** What a person found out about a call that nobody knows the end of. */
+const SettleBody = z.discriminatedUnion('ran', [
+  z.strictObject({
+    ran: z.literal(true),
+    /** What the model reads as the call's result. */
+    content: z.string().max(DEFAULT_MAX_RESULT_CHARS),
+  }),
+  z.strictObject({ ran: z.literal(false) }),
+])
 
 const app = createApp()
 
 app.get('/api/v1/approvals', authenticated, async context => {
   const { principalId } = governingUser(context)
   const { items, cursor } = await listWaiting(principalId, readPage(context))
+  const calls = await Promise.all(items.map(call => elapseCall(call)))
   return context.json({
-    data: await Promise.all(items.map(presentCall)),
+    data: await Promise.all(calls.filter(isWaiting).map(presentCall)),
     next_cursor: cursor ?? null,
   })
 })
@@ -52,6 +65,7 @@ app.post('/api/v1/tool-calls/:id/approve', authenticated, async context => {
   const decided = await approve(call, {
     digest,
     by: context.get('caller').id,
+    also: wakeWrites(call),
     ...(edited ? { admission: await readmit(call, edited) } : {}),
   })
   await goOn(decided)
@@ -64,13 +78,29 @@ app.post('/api/v1/tool-calls/:id/reject', authenticated, async context => {
   const decided = await reject(call, {
     digest,
     by: context.get('caller').id,
+    also: wakeWrites(call),
     ...(reason === undefined ? {} : { reason }),
   })
   await goOn(decided)
   return context.json({ data: await presentCall(decided) })
 })
 
+app.post('/api/v1/tool-calls/:id/settle', authenticated, async context => {
+  const call = await decidableCall(context)
+  const settled = await settle(call, await readBody(context, SettleBody), {
+    by: context.get('caller').id,
+    also: wakeWrites(call),
+  })
+  await goOn(settled)
+  return context.json({ data: await presentCall(settled) })
+})
+
 export const handler = handlerOf(app)
+
+const isWaiting = ({ status }: ToolCall): boolean => status === 'PENDING_APPROVAL'
+
+/** That the task has to look is written with the decision: a crash in between loses neither. */
+const wakeWrites = ({ taskId }: ToolCall) => (taskId ? [wakeWrite(taskId)] : [])
 
 /** Edited arguments pass the gate like those that they replace. */
 const readmit = async (call: ToolCall, values: Record<string, unknown>): Promise<Admission> => {
@@ -83,6 +113,6 @@ const readmit = async (call: ToolCall, values: Record<string, unknown>): Promise
 
 /** What follows a decision: the task looks again, or the call outside of tasks runs. */
 const goOn = async (call: ToolCall): Promise<void> => {
-  if (call.taskId) await wake(call.taskId)
+  if (call.taskId) await deliverTo(call.taskId)
   else if (call.status === 'APPROVED') await invokeOperation(call, 'event')
 }

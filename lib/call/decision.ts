@@ -4,7 +4,8 @@ import { AppError } from '../core/errors.ts'
 import { type Id, idOf } from '../core/ids.ts'
 import { type Large, storeLarge } from '../data/large.ts'
 import type * as table from '../data/table.ts'
-import { transact } from '../data/transact.ts'
+import { type TransactionWrite, transact } from '../data/transact.ts'
+import { descriptionOf } from './description.ts'
 import { digestOf } from './digest.ts'
 import type { Admission } from './gate.ts'
 import { callKey, getCall, moveCall, moveChange, type ToolCall } from './tool-call.ts'
@@ -38,6 +39,8 @@ type Seen = {
   digest: string
   by: string
   clock?: Clock
+  /** What is written with the decision or not at all: that a task has to look. */
+  also?: TransactionWrite[]
 }
 
 /**
@@ -47,10 +50,10 @@ type Seen = {
  */
 export const approve = async (
   call: ToolCall,
-  { digest, by, clock = systemClock, admission }: Seen & { admission?: Admission },
+  { digest, by, clock = systemClock, also = [], admission }: Seen & { admission?: Admission },
 ): Promise<ToolCall> => {
   const edited = admission && (await editOf(call, admission))
-  return decide(call, { digest, by, clock }, 'APPROVED', {
+  return decide(call, { digest, by, clock, also }, 'APPROVED', {
     decision: { digest: edited?.digest ?? digest, decision: 'approve' },
     ...(edited ? { set: edited } : {}),
   })
@@ -59,10 +62,10 @@ export const approve = async (
 /** Rejects a call that waits; the model reads the reason. */
 export const reject = async (
   call: ToolCall,
-  { digest, by, clock = systemClock, reason }: Seen & { reason?: string },
+  { digest, by, clock = systemClock, also = [], reason }: Seen & { reason?: string },
 ): Promise<ToolCall> => {
   const content = `Action rejected by user: ${reason ?? 'no reason given'}`
-  return decide(call, { digest, by, clock }, 'REJECTED', {
+  return decide(call, { digest, by, clock, also }, 'REJECTED', {
     decision: { digest, decision: 'reject', ...(reason === undefined ? {} : { reason }) },
     set: { result: { inline: { isError: true, content } }, endedAt: isoNow(clock) },
   })
@@ -91,13 +94,13 @@ const editOf = async (call: ToolCall, admission: Admission) => {
     digest,
     // Named by its digest: the arguments that someone else saw stay what they were.
     arguments: (await storeLarge(`${call.id}/${digest}`, admission.parameters)) satisfies Large,
-    description: admission.operation.describe(admission.parameters),
+    description: descriptionOf(admission),
   }
 }
 
 const decide = async (
   call: ToolCall,
-  { digest, by, clock }: Required<Seen>,
+  { digest, by, clock, also }: Required<Seen>,
   status: 'APPROVED' | 'REJECTED',
   {
     decision,
@@ -117,6 +120,7 @@ const decide = async (
         update: moveChange(call, status, { ...set, decidedAt: at, decidedBy: by }),
         where: { status: 'PENDING_APPROVAL', digest, approvalExpiresAt: { test: '>', value: at } },
       },
+      ...also,
     ])
     if (outcome.ok) return { ...call, ...set, status, decidedAt: at, decidedBy: by }
   }
@@ -125,10 +129,11 @@ const decide = async (
 
 const whyNot = async (callId: Id<'call'>, digest: string, clock: Clock): Promise<AppError> => {
   const call = await getCall(callId)
-  if (call?.status === 'PENDING_APPROVAL' && hasExpired(call, clock)) {
-    await expire(call, clock)
+  if (
+    call?.status === 'EXPIRED' ||
+    (call?.status === 'PENDING_APPROVAL' && hasExpired(call, clock))
+  )
     return new AppError('INVALID_STATE', 'The approval has expired; nothing ran.')
-  }
   if (call?.status === 'PENDING_APPROVAL' && call.digest !== digest)
     return new AppError(
       'DIGEST_MISMATCH',

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { errorFields, log } from '../core/log.ts'
+import { AppError } from '../core/errors.ts'
+import { log } from '../core/log.ts'
 import { type Json, type ToolResult, toResult } from '../tool/result.ts'
 import type { Admission } from './gate.ts'
 import { maskSecrets } from './mask.ts'
@@ -37,17 +38,22 @@ export const execute = async (
     const masked = maskSecrets(toResult(value), settings.secrets)
     return { isError: false, ...(await shorten(call, masked, tool.maxResultChars)) }
   } catch (error) {
-    log(
-      'warn',
-      'tool-call-failed',
-      maskSecrets({ callId: call.id, ...errorFields(error) }, settings.secrets),
-    )
+    // Its message may repeat arguments: that is for the call's record alone.
+    log('warn', 'tool-call-failed', { callId: call.id, ...kindOfError(error) })
     const message = error instanceof Error ? error.message : String(error)
     return {
       isError: true,
       content: maskSecrets(message, settings.secrets) || 'The tool failed without saying why.',
     }
   }
+}
+
+/** Where a tool failed, without a word of what it said. */
+const kindOfError = (error: unknown): Record<string, unknown> => {
+  if (error instanceof AppError) return { code: error.code }
+  if (!(error instanceof Error)) return { error: typeof error }
+  const frames = error.stack?.split('\n').filter(line => /^\s+at /.test(line))
+  return { error: error.name, stack: frames?.join('\n') }
 }
 
 /** Ends the wait when the time is up, whether or not the operation listens to its signal. */

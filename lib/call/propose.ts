@@ -1,6 +1,7 @@
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
 import { storeLarge } from '../data/large.ts'
 import { approvalExpiry } from './decision.ts'
+import { clip, descriptionOf } from './description.ts'
 import { digestOf } from './digest.ts'
 import type { Admission } from './gate.ts'
 import type { CallResult, ToolCall } from './tool-call.ts'
@@ -28,7 +29,7 @@ export const proposeCall = async (
     operation: operation.name,
     effect: operation.effect,
     arguments: await storeLarge(origin.id, parameters),
-    description: operation.describe(parameters),
+    description: descriptionOf(admission),
     requiresApproval,
     ...(requiresApproval
       ? { digest: digestOf(origin, admission), approvalExpiresAt: approvalExpiry(clock) }
@@ -36,6 +37,10 @@ export const proposeCall = async (
     createdAt: isoNow(clock),
   }
 }
+
+/** A refusal's text and the names that a model made up, in characters: they stay in the record. */
+export const MAX_REFUSAL_CHARS = 10_000
+export const MAX_ASKED_NAME_CHARS = 200
 
 /** The record of a call that was refused before it could run: the model reads why. */
 export const refusedCall = (
@@ -46,6 +51,8 @@ export const refusedCall = (
 ): ToolCall => ({
   ...origin,
   ...asked,
+  tool: clip(asked.tool, MAX_ASKED_NAME_CHARS),
+  operation: clip(asked.operation, MAX_ASKED_NAME_CHARS),
   status: 'FAILED',
   effect: 'read',
   arguments: { inline: {} },
@@ -53,5 +60,7 @@ export const refusedCall = (
   requiresApproval: false,
   createdAt: isoNow(clock),
   endedAt: isoNow(clock),
-  result: { inline: { isError: true, ...refusal } },
+  result: {
+    inline: { isError: true, ...refusal, content: clip(refusal.content, MAX_REFUSAL_CHARS) },
+  },
 })

@@ -38,9 +38,15 @@ export const finish = async (
 export const isOverdue = (call: ToolCall, clock: Clock = systemClock): boolean =>
   call.status === 'STARTED' && call.deadlineAt !== undefined && call.deadlineAt <= isoNow(clock)
 
+/** How often a call is started at most: an operation that kills its function would go on for ever. */
+export const MAX_RUNS = 3
+
+/** How often a call was started. */
+export const runsOf = ({ runs, startedAt }: ToolCall): number => runs ?? (startedAt ? 1 : 0)
+
 /** A started call whose time is up runs again only where a repeat does no harm. */
 export const mayRunAgain = (call: ToolCall, clock: Clock = systemClock): boolean =>
-  isOverdue(call, clock) && call.effect !== 'once'
+  isOverdue(call, clock) && call.effect !== 'once' && runsOf(call) < MAX_RUNS
 
 /** The result of a call that has ended. */
 export const resultOf = async (call: ToolCall): Promise<CallResult | undefined> =>

@@ -1,26 +1,31 @@
 import { Agent, agentKey } from '../agent/agent.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { AppError, notFound } from '../core/errors.ts'
-import { derivedId, type Id, newId, newNonce } from '../core/ids.ts'
+import { derivedId, type Id, idOf, newId, newNonce } from '../core/ids.ts'
 import * as table from '../data/table.ts'
 import { type Caller, callerKeys, governs, proveCaller } from '../principal/caller.ts'
 import { readClaim } from '../principal/key.ts'
 import type { Tool } from '../tool/define.ts'
 import { sha256 } from './digest.ts'
+import { elapse } from './elapse.ts'
 import { execute } from './execute.ts'
 import { admit, gateKeys } from './gate.ts'
 import { proposeCall } from './propose.ts'
 import { finish, startOf } from './receipt.ts'
+import { mayStart, runStored } from './stored.ts'
 import { createCall, type ToolCall } from './tool-call.ts'
 
 export type CallRequest = {
   /** The key's text. */
   token: string
-  /** The agent that a user's key names; an agent's key may name itself. */
-  agentId?: Id<'agent'>
+  /** The agent that a user's key names, as it came; an agent's key may name itself. */
+  agentId?: string
   operation: string
-  values: Record<string, unknown>
-  idempotencyKey?: string
+  /** The rest of the request, read once it is known who asks. */
+  read: () => Promise<{
+    values: Record<string, unknown>
+    idempotencyKey: string | undefined
+  }>
 }
 
 /**
@@ -33,18 +38,19 @@ export const runRequest = async (
   clock: Clock = systemClock,
 ): Promise<ToolCall> => {
   const { caller, agent, found } = await resolve(tool, request, clock)
-  const admission = admit({ agent, tool, found, ...request })
+  const { values, idempotencyKey } = await request.read()
+  const admission = admit({ agent, tool, found, operation: request.operation, values })
   const { operation, parameters } = admission
-  if (operation.effect === 'once' && request.idempotencyKey === undefined)
+  if (operation.effect === 'once' && idempotencyKey === undefined)
     throw new AppError(
       'BAD_REQUEST',
       `Running "${operation.name}" twice would have a second effect: send a header Idempotency-Key, and the same one when you try again.`,
     )
   const requestHash = sha256([agent.id, parameters])
   const id =
-    request.idempotencyKey === undefined
+    idempotencyKey === undefined
       ? newId('call')
-      : derivedId('call', caller.id, tool.name, operation.name, request.idempotencyKey)
+      : derivedId('call', caller.id, tool.name, operation.name, idempotencyKey)
   const proposed = await proposeCall({ id, meta: {}, requestHash }, admission, clock)
   // The record starts as started: one write fewer where nobody needs to be asked.
   const call: ToolCall =
@@ -52,26 +58,33 @@ export const runRequest = async (
       ? { ...proposed, status: 'STARTED', ...startOf(operation, clock) }
       : { ...proposed, claim: newNonce() }
   const outcome = await createCall(call)
-  if (!outcome.ok && outcome.item?.claim !== call.claim) return repeated(outcome.item, requestHash)
+  if (!outcome.ok && outcome.item?.claim !== call.claim) {
+    const first = sameRequest(outcome.item, requestHash)
+    return answerAgain(await elapse(first, clock), tool, clock)
+  }
   if (call.status === 'PENDING_APPROVAL') return call
   return finish(call, await execute(call, admission, clock), clock)
 }
+
+const AgentId = idOf('agent')
 
 type Resolved = { caller: Caller; agent: Agent; found: table.Found }
 
 /** The gate's first half: who calls, for which agent, and may they. */
 const resolve = async (
   tool: Tool,
-  { token, agentId: named }: CallRequest,
+  { token, agentId: text }: CallRequest,
   clock: Clock,
 ): Promise<Resolved> => {
   const claim = readClaim(token)
+  const named = AgentId.safeParse(text).data
   const hinted = claim.subjectId?.startsWith('agent_') ? (claim.subjectId as Id<'agent'>) : named
   const found = await table.batchGet([
     ...callerKeys(claim),
     ...(hinted ? gateKeys(tool.name, hinted, claim.principalId) : []),
   ])
   const caller = await proveCaller(token, claim, found, clock)
+  if (text !== undefined && named === undefined) throw notFound('agent', text)
   const agentId = caller.kind === 'agent' ? caller.id : named
   if (!agentId)
     throw new AppError('BAD_REQUEST', 'Name the agent to act for in the header Espalier-Agent.')
@@ -92,17 +105,18 @@ const readAll = async (tool: Tool, agentId: Id<'agent'>): Promise<table.Found> =
   return table.batchGet(gateKeys(tool.name, agentId, agent.principalId))
 }
 
-/** The answer to a request that was made before under the same Idempotency-Key. */
-const repeated = (call: ToolCall | undefined, requestHash: string): ToolCall => {
-  if (call?.requestHash !== requestHash)
-    throw new AppError(
-      'IDEMPOTENCY_MISMATCH',
-      'This Idempotency-Key was used for another request. Use a new one.',
-    )
-  if (call.status === 'STARTED')
-    throw new AppError(
-      'REQUEST_IN_PROGRESS',
-      'The same request is still running. Try again shortly.',
-    )
-  return call
+/** The record of a request that was made before under the same Idempotency-Key. */
+const sameRequest = (call: ToolCall | undefined, requestHash: string): ToolCall => {
+  if (call?.requestHash === requestHash) return call
+  throw new AppError(
+    'IDEMPOTENCY_MISMATCH',
+    'This Idempotency-Key was used for another request. Use a new one.',
+  )
+}
+
+/** What came of it, if it has ended; what never started, or died and may run again, runs now. */
+const answerAgain = async (call: ToolCall, tool: Tool, clock: Clock): Promise<ToolCall> => {
+  if (mayStart(call, clock)) return runStored(tool, call.id, clock)
+  if (call.status !== 'STARTED') return call
+  throw new AppError('REQUEST_IN_PROGRESS', 'The same request is still running. Try again shortly.')
 }

@@ -3,15 +3,17 @@ import { Agent, agentKey } from '../agent/agent.ts'
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
 import { AppError, notFound } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
-import { errorFields, log } from '../core/log.ts'
+import { log } from '../core/log.ts'
 import { loadLarge } from '../data/large.ts'
 import * as table from '../data/table.ts'
 import type { Tool } from '../tool/define.ts'
 import { approvalExpiry, Decision, decisionKey } from './decision.ts'
+import { clip } from './description.ts'
 import { digestOf } from './digest.ts'
 import { execute } from './execute.ts'
 import { type Admission, admit, gateKeys } from './gate.ts'
-import { finish, mayRunAgain, startOf } from './receipt.ts'
+import { MAX_REFUSAL_CHARS } from './propose.ts'
+import { finish, mayRunAgain, runsOf, startOf } from './receipt.ts'
 import { type CallResult, getCall, moveCall, type ToolCall } from './tool-call.ts'
 
 /**
@@ -25,7 +27,8 @@ export const runStored = async (
   clock: Clock = systemClock,
 ): Promise<ToolCall> => {
   const call = await getCall(callId)
-  if (!call) throw notFound('tool call', callId)
+  // Whatever id an event brings: a function runs its own tool's calls and no others.
+  if (!call || call.tool !== tool.name) throw notFound('tool call', callId)
   if (!mayStart(call, clock)) return call
   const found = await table.batchGet([
     ...gateKeys(tool.name, call.agentId, call.principalId),
@@ -40,7 +43,7 @@ export const runStored = async (
   }
   const { claim, ...set } = startOf(admission.operation, clock)
   const started = await moveCall(call, [call.status], 'STARTED', {
-    set,
+    set: { ...set, runs: runsOf(call) + 1 },
     // A run whose time is up may be followed by one more, by one of those who see it.
     where: { startedAt: call.startedAt ?? { test: 'absent' } },
     claim,
@@ -50,7 +53,7 @@ export const runStored = async (
 }
 
 /** Whether a stored call may (still or again) be started. */
-const mayStart = (call: ToolCall, clock: Clock): boolean =>
+export const mayStart = (call: ToolCall, clock: Clock): boolean =>
   call.status === 'REQUESTED' || call.status === 'APPROVED' || mayRunAgain(call, clock)
 
 /** The gate for a stored call: its admission, or what stood in the way. */
@@ -73,8 +76,9 @@ const admitStored = async (
 
 /** Ends a call that the gate refuses now, before it ever started. */
 const refuse = async (call: ToolCall, error: AppError, clock: Clock): Promise<ToolCall> => {
-  log('info', 'tool-call-refused', { callId: call.id, ...errorFields(error) })
-  const result: CallResult = { isError: true, content: error.message, code: error.code }
+  log('info', 'tool-call-refused', { callId: call.id, code: error.code })
+  const content = clip(error.message, MAX_REFUSAL_CHARS)
+  const result: CallResult = { isError: true, content, code: error.code }
   const outcome = await moveCall(call, [call.status], 'FAILED', {
     set: { result: { inline: result }, endedAt: isoNow(clock) },
   })
@@ -85,6 +89,8 @@ const refuse = async (call: ToolCall, error: AppError, clock: Clock): Promise<To
 const putUpAgain = async (call: ToolCall, digest: string, clock: Clock): Promise<ToolCall> => {
   const outcome = await moveCall(call, [call.status], 'PENDING_APPROVAL', {
     set: { requiresApproval: true, digest, approvalExpiresAt: approvalExpiry(clock) },
+    // Who decided about another form of it decided nothing about this one.
+    remove: ['decidedAt', 'decidedBy'],
   })
   return outcome.item ?? call
 }

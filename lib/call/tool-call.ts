@@ -63,10 +63,14 @@ export const ToolCall = z.object({
   startedAt: z.iso.datetime().optional(),
   /** Past it, a started call that hasn't ended is taken for dead. */
   deadlineAt: z.iso.datetime().optional(),
+  /** How often it was started; absent, once at most. */
+  runs: z.int().optional(),
   endedAt: z.iso.datetime().optional(),
   result: Large.optional(),
   /** What the model reads once all children have ended; until then the call waits. */
   answer: Large.optional(),
+  /** Who said what came of a call of which nobody knew. */
+  settledBy: z.string().optional(),
   /** Digest of the request that made the record, for Idempotency-Key. */
   requestHash: z.string().optional(),
   claim: z.string().optional(),
@@ -107,15 +111,30 @@ export const moveCall = (
   call: ToolCall,
   from: CallStatus[],
   to: CallStatus,
-  { set = {}, where = {}, claim }: { set?: Partial<ToolCall>; where?: object; claim?: string } = {},
+  {
+    set = {},
+    remove = [],
+    where = {},
+    claim,
+  }: {
+    set?: Partial<ToolCall>
+    remove?: (keyof ToolCall)[]
+    where?: object
+    claim?: string
+  } = {},
 ) =>
-  table.update(ToolCall, callKey(call.id), moveChange(call, to, set), {
+  table.update(ToolCall, callKey(call.id), moveChange(call, to, set, remove), {
     where: { status: { test: 'in', values: from }, ...where },
     ...(claim ? { claim } : {}),
   })
 
 /** The change that a move writes: it puts the call into the list of what waits, or takes it out. */
-export const moveChange = (call: ToolCall, to: CallStatus, set: Partial<ToolCall> = {}) =>
+export const moveChange = (
+  call: ToolCall,
+  to: CallStatus,
+  set: Partial<ToolCall> = {},
+  remove: (keyof ToolCall)[] = [],
+) =>
   to === 'PENDING_APPROVAL'
-    ? { set: { ...set, status: to, ...waitingIndex(call) } }
-    : { set: { ...set, status: to }, remove: WAITING_ATTRIBUTES }
+    ? { set: { ...set, status: to, ...waitingIndex(call) }, remove }
+    : { set: { ...set, status: to }, remove: [...remove, ...WAITING_ATTRIBUTES] }

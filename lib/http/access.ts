@@ -5,6 +5,7 @@ import { AppError, notFound } from '../core/errors.ts'
 import { type Asset, getAsset } from '../media/asset.ts'
 import { type Caller, governs } from '../principal/caller.ts'
 import { getTask, type Task } from '../task/task.ts'
+import { elapseCall } from '../workflow/elapse-call.ts'
 import type { Env } from './app.ts'
 import { pathId } from './request.ts'
 
@@ -24,11 +25,11 @@ export const readableTask = async (context: Context<Env>): Promise<Task> => {
   return task
 }
 
-/** The task in the path, for whoever governs its owner. */
+/** The task in the path, for whoever governs its owner: FORBIDDEN for its own agent. */
 export const governedTask = async (context: Context<Env>): Promise<Task> => {
-  const task = await getTask(pathId(context, 'task'))
-  if (!governs(context.get('caller'), task.principalId)) throw notFound('task', task.id)
-  return task
+  const task = await readableTask(context)
+  if (governs(context.get('caller'), task.principalId)) return task
+  throw new AppError('FORBIDDEN', 'An agent’s key can’t do this; use a user’s key.')
 }
 
 /** The tool call in the path, for whoever governs its owner, and for its own agent to read. */
@@ -36,7 +37,7 @@ export const readableCall = async (context: Context<Env>): Promise<ToolCall> => 
   const id = pathId(context, 'call')
   const call = await getCall(id)
   if (!call || !mayRead(context.get('caller'), call)) throw notFound('tool call', id)
-  return call
+  return elapseCall(call)
 }
 
 /** The tool call in the path, for those who may decide it: FORBIDDEN without the scope. */

@@ -3,8 +3,7 @@ import * as z from 'zod'
 import { resultOf } from '../call/receipt.ts'
 import { runRequest } from '../call/request.ts'
 import { runStored } from '../call/stored.ts'
-import type { ToolCall } from '../call/tool-call.ts'
-import { notFound } from '../core/errors.ts'
+import type { CallStatus, ToolCall } from '../call/tool-call.ts'
 import { idOf } from '../core/ids.ts'
 import { withLogIds } from '../core/log.ts'
 import type { Tool } from '../tool/define.ts'
@@ -37,24 +36,26 @@ const appOf = (tool: Tool) => {
   if (known) return known
   const app = createApp().post('/api/v1/tools/:tool/operations/:operation', async context => {
     const token = bearerToken(context.req.header('authorization'))
-    const key = idempotencyKey(context)
-    const agentId = namedAgent(context.req.header(AGENT_HEADER))
+    const agentId = context.req.header(AGENT_HEADER)
     const call = await runRequest(tool, {
       token,
       operation: context.req.param('operation'),
-      values: await readBody(context, Arguments),
-      ...(agentId ? { agentId } : {}),
-      ...(key === undefined ? {} : { idempotencyKey: key }),
+      // Who can't prove who they are is told nothing about the rest of the request.
+      read: async () => ({
+        values: await readBody(context, Arguments),
+        idempotencyKey: idempotencyKey(context),
+      }),
+      ...(agentId === undefined ? {} : { agentId }),
     })
-    return context.json(
-      { data: await presentRun(call) },
-      call.status === 'PENDING_APPROVAL' ? 202 : 200,
-    )
+    return context.json({ data: await presentRun(call) }, GOES_ON.includes(call.status) ? 202 : 200)
   })
   const handler = handlerOf(app)
   apps.set(tool, handler)
   return handler
 }
+
+/** The call has not ended: its record tells when it has. */
+const GOES_ON: CallStatus[] = ['PENDING_APPROVAL', 'APPROVED', 'UNKNOWN']
 
 const Arguments = z.record(z.string(), z.unknown(), 'must be an object of arguments')
 
@@ -75,11 +76,4 @@ const presentRun = async (call: ToolCall) => {
         }
       : {}),
   }
-}
-
-const namedAgent = (header: string | undefined) => {
-  if (header === undefined) return undefined
-  const parsed = idOf('agent').safeParse(header)
-  if (!parsed.success) throw notFound('agent', header)
-  return parsed.data
 }

@@ -1,11 +1,9 @@
-import { expire, hasExpired } from '../call/decision.ts'
+import { elapse, lose } from '../call/elapse.ts'
 import { isOverdue } from '../call/receipt.ts'
-import { CallResult, callKey, moveCall, ToolCall } from '../call/tool-call.ts'
+import { CallResult, callKey, ENDED, moveCall, ToolCall } from '../call/tool-call.ts'
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
-import { AppError } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
 import { loadLarge, storeLarge } from '../data/large.ts'
-import type { Outcome } from '../data/table.ts'
 import * as table from '../data/table.ts'
 import { finalText, getTasks, type Task, type TaskStatus, TERMINAL } from '../task/task.ts'
 
@@ -55,22 +53,23 @@ const overall = (states: StepState[]): StepState => {
   return waitingFor(status, until)
 }
 
-const lookAt = async (call: ToolCall, clock: Clock): Promise<Looked> => {
+const lookAt = async (seen: ToolCall, clock: Clock): Promise<Looked> => {
+  const call = await elapse(seen, clock)
   switch (call.status) {
     case 'REQUESTED':
     case 'APPROVED':
       return startIsHopeless(call, clock)
-        ? afterChange(await giveUp(call, clock), call, clock)
+        ? lookAgain(await giveUp(call, clock), clock)
         : { state: waitingFor('AWAITING_TOOL', isoIn(UNREACHABLE_RETRY_MS, clock)), call }
     case 'PENDING_APPROVAL':
-      return hasExpired(call, clock)
-        ? afterChange(await expire(call, clock), call, clock)
-        : { state: waitingFor('PENDING_APPROVAL', call.approvalExpiresAt), call }
+      return { state: waitingFor('PENDING_APPROVAL', call.approvalExpiresAt), call }
     case 'STARTED':
-      // What may run again was run again before; of this one nobody knows whether it ran.
-      return isOverdue(call, clock)
-        ? afterChange(await moveCall(call, ['STARTED'], 'UNKNOWN'), call, clock)
-        : { state: waitingFor('AWAITING_TOOL', call.deadlineAt), call }
+      if (!isOverdue(call, clock))
+        return { state: waitingFor('AWAITING_TOOL', call.deadlineAt), call }
+      // It may run again, and its function can't be reached.
+      return repeatIsHopeless(call, clock)
+        ? lookAgain(await lose(call, clock), clock)
+        : { state: waitingFor('AWAITING_TOOL', isoIn(UNREACHABLE_RETRY_MS, clock)), call }
     case 'UNKNOWN':
       return { state: waitingFor('AWAITING_SETTLEMENT'), call }
     case 'COMPLETED':
@@ -85,30 +84,25 @@ const lookAt = async (call: ToolCall, clock: Clock): Promise<Looked> => {
 }
 
 /** A call that was never started has had no effect: ending it is safe. */
-const giveUp = (call: ToolCall, clock: Clock) =>
-  moveCall(call, ['REQUESTED', 'APPROVED'], 'FAILED', {
-    set: {
-      endedAt: isoNow(clock),
-      result: {
-        inline: { isError: true, content: 'The operation could not be started; nothing ran.' },
-      },
-    },
+const giveUp = async (call: ToolCall, clock: Clock): Promise<ToolCall> => {
+  const result = { isError: true, content: 'The operation could not be started; nothing ran.' }
+  const outcome = await moveCall(call, ['REQUESTED', 'APPROVED'], 'FAILED', {
+    set: { endedAt: isoNow(clock), result: { inline: result } },
   })
+  return outcome.item ?? call
+}
 
 const startIsHopeless = ({ decidedAt, createdAt }: ToolCall, clock: Clock): boolean =>
   Date.parse(decidedAt ?? createdAt) + MAX_START_MS < clock.now().getTime()
 
-/** A call that time has moved on, or someone else in that moment, is looked at as it now is. */
-const afterChange = (
-  outcome: Outcome<ToolCall>,
-  before: ToolCall,
-  clock: Clock,
-): Promise<Looked> => {
-  const call = outcome.item
-  if (!call || call.status === before.status)
-    throw new AppError('INTERNAL', `${before.id} is stuck.`)
-  return lookAt(call, clock)
-}
+const repeatIsHopeless = ({ deadlineAt = '' }: ToolCall, clock: Clock): boolean =>
+  Date.parse(deadlineAt) + MAX_START_MS < clock.now().getTime()
+
+/** A call that was given up is looked at as it now is, or later where someone else moved it on. */
+const lookAgain = async (call: ToolCall, clock: Clock): Promise<Looked> =>
+  ENDED.some(status => status === call.status)
+    ? lookAt(call, clock)
+    : { state: waitingFor('AWAITING_TOOL', isoIn(UNREACHABLE_RETRY_MS, clock)), call }
 
 const lookAtResult = async (call: ToolCall, clock: Clock): Promise<Looked> => {
   const result = call.result && (await loadLarge(CallResult, call.result))

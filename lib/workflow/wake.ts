@@ -9,7 +9,8 @@ import { type Clock, isoIn, systemClock } from '../core/clock.ts'
 import type { Id } from '../core/ids.ts'
 import { log } from '../core/log.ts'
 import * as table from '../data/table.ts'
-import { dueIndex, OPEN, Task, taskKey } from '../task/task.ts'
+import type { TransactionWrite } from '../data/transact.ts'
+import { dueIndex, getTask, OPEN, Task, taskKey } from '../task/task.ts'
 import { isExecuting, startGeneration } from './execution.ts'
 
 /** When the sweeper looks whether a wake was delivered. */
@@ -20,14 +21,35 @@ const DELIVERY_GRACE_MS = 30_000
  * "look": the tick reads what is true. Waking a task that doesn't wait, or has ended, does no harm.
  */
 export const wake = async (taskId: Id<'task'>, clock: Clock = systemClock): Promise<void> => {
-  const outcome = await table.update(
-    Task,
-    taskKey(taskId),
-    { add: { wakeSeq: 1 }, set: dueIndex(taskId, isoIn(DELIVERY_GRACE_MS, clock)) },
-    { where: { status: { test: 'in', values: OPEN } } },
-  )
+  const outcome = await table.update(Task, taskKey(taskId), wakeChange(taskId, clock), {
+    where: { status: { test: 'in', values: OPEN } },
+  })
   if (outcome.ok) await deliver(outcome.item, clock)
 }
+
+/**
+ * The record of a wake as a part of the write that it is about, so that neither is there without
+ * the other; `deliverTo` follows, by the sweeper if need be. It has no condition: what happened
+ * has happened, whether or not a task still waits for it.
+ */
+export const wakeWrite = (
+  taskId: Id<'task'>,
+  clock: Clock = systemClock,
+): Extract<TransactionWrite, { update: unknown }> => ({
+  key: taskKey(taskId),
+  update: wakeChange(taskId, clock),
+})
+
+/** Ends the wait of a task whose wake is recorded. */
+export const deliverTo = async (taskId: Id<'task'>, clock: Clock = systemClock): Promise<void> => {
+  const task = await getTask(taskId)
+  if (OPEN.includes(task.status)) await deliver(task, clock)
+}
+
+const wakeChange = (taskId: Id<'task'>, clock: Clock) => ({
+  add: { wakeSeq: 1 },
+  set: dueIndex(taskId, isoIn(DELIVERY_GRACE_MS, clock)),
+})
 
 /** Ends the wait that a task is in, if it is in one. */
 export const deliver = async (task: Task, clock: Clock = systemClock): Promise<void> => {

@@ -1,0 +1,30 @@
+import { errorFields, log } from '../core/log.ts'
+import type { Admission } from './gate.ts'
+
+/**
+ * A description's length in a record, in characters: a person reads it at a glance, and the
+ * arguments stand beside it whole. An item holds 400 KB.
+ */
+export const MAX_DESCRIPTION_CHARS = 2_000
+
+/** One sentence for the person who approves, from the arguments and never from settings. */
+export const descriptionOf = ({
+  tool,
+  operation,
+  parameters,
+}: Pick<Admission, 'tool' | 'operation' | 'parameters'>): string => {
+  try {
+    return clip(operation.describe(parameters), MAX_DESCRIPTION_CHARS)
+  } catch (error) {
+    // A tool that can't describe a call must not keep its task from going on.
+    const { code } = errorFields(error)
+    log('warn', 'description-failed', { tool: tool.name, operation: operation.name, code })
+    return `Run ${tool.name} ${operation.name}`
+  }
+}
+
+/** A text of at most so many characters; a longer one ends in an ellipsis, and no pair is split. */
+export const clip = (text: string, maxChars: number): string =>
+  text.length <= maxChars ? text : `${text.slice(0, maxChars - 1).replace(LONE_HIGH, '')}…`
+
+const LONE_HIGH = /[\uD800-\uDBFF]$/

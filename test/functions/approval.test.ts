@@ -1,0 +1,297 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { callKey, ToolCall } from '../../lib/call/tool-call.ts'
+import type { Id } from '../../lib/core/ids.ts'
+import * as table from '../../lib/data/table.ts'
+import { defineTool } from '../../lib/tool/define.ts'
+import { setting } from '../../lib/tool/setting.ts'
+import { type CallView, dataOf, startWorld, type World } from '../world.ts'
+
+const runs: { text: string; sender: string }[] = []
+
+const probe = defineTool({
+  name: 'probe',
+  description: 'Sends letters, and keeps what it sent for the test.',
+  settings: {
+    sender: setting.text({ label: 'Sender', default: 'nobody' }),
+    secret: setting.password({ label: 'Secret' }),
+  },
+  operations: {
+    send: {
+      description: 'Send a letter.',
+      parameters: z.object({ text: z.string().min(1), copies: z.int().max(9).default(1) }),
+      requiresApprovalByDefault: true,
+      describe: ({ text, copies }) => `Send ${copies} of "${text}"`,
+      execute: async ({ parameters, settings }) => {
+        runs.push({ text: parameters.text, sender: settings.sender })
+        return `Sent ${parameters.text}`
+      },
+    },
+  },
+})
+
+let world: World
+let agent: Id<'agent'>
+
+beforeAll(async () => {
+  world = await startWorld([probe])
+})
+afterAll(() => world.stop())
+
+/** A new agent with the probe, and a task of it that waits for the approval of one letter. */
+const waiting = async (text: string) => {
+  agent = await world.createAgent(['probe', 'time'])
+  const taskId = await world.createTask(agent, `/probe send {"text": "${text}"}`)
+  const [call] = await world.untilApproval(taskId)
+  return { taskId, call }
+}
+
+const sent = (text: string) => runs.filter(run => run.text === text)
+
+/** Writes over a call's row what only the passing of time would. */
+const expireNow = (id: string) =>
+  table.update(ToolCall, callKey(id as Id<'call'>), {
+    set: { approvalExpiresAt: '2020-01-01T00:00:00.000Z' },
+  })
+
+describe('a call that asks for approval', () => {
+  it('runs once, with what was approved, after it was approved', async () => {
+    const { taskId, call } = await waiting('plain')
+    expect(call.arguments).toEqual({ text: 'plain', copies: 1 })
+    expect(call.description).toBe('Send 1 of "plain"')
+    expect(sent('plain')).toHaveLength(0)
+    expect((await world.getTask(taskId)).status).toBe('PENDING_APPROVAL')
+    expect((await world.decide(call, 'approve')).status).toBe(200)
+    const task = await world.untilTask(taskId, 'COMPLETED')
+    expect(sent('plain')).toEqual([{ text: 'plain', sender: 'nobody' }])
+    expect(task.final_response).toContain('Sent plain')
+    expect(await world.approvals()).toEqual([])
+  })
+
+  it('runs with the arguments that the approver edited, under a new description and digest', async () => {
+    const { taskId, call } = await waiting('draft')
+    const decided = dataOf<CallView>(
+      await world.decide(call, 'approve', { arguments: { text: 'final', copies: 2 } }),
+    )
+    expect(decided.description).toBe('Send 2 of "final"')
+    expect(decided.digest).not.toBe(call.digest)
+    await world.untilTask(taskId, 'COMPLETED')
+    expect(sent('draft')).toHaveLength(0)
+    expect(sent('final')).toHaveLength(1)
+  })
+
+  it.each([
+    ['too many copies', { text: 'x', copies: 10 }],
+    ['an argument that nobody declared', { text: 'x', approved: true }],
+    ['none at all', {}],
+  ])('stays as it is where the edit has %s', async (_, edited) => {
+    const { call } = await waiting('steady')
+    const answer = await world.decide(call, 'approve', { arguments: edited })
+    expect(answer.status).toBe(422)
+    expect(answer.body.error?.code).toBe('VALIDATION_ERROR')
+    const after = await world.getCall(call.id)
+    expect(after).toEqual(call)
+    await world.decide(call, 'reject')
+  })
+
+  it('tells the model why it was rejected, and never runs', async () => {
+    const { taskId, call } = await waiting('refused')
+    await world.decide(call, 'reject', { reason: 'Too blunt.' })
+    const task = await world.untilTask(taskId, 'COMPLETED')
+    expect(task.final_response).toContain('Action rejected by user: Too blunt.')
+    const row = (await world.history(taskId)).find(({ role }) => role === 'tool')
+    expect(row).toMatchObject({ text: 'Action rejected by user: Too blunt.', is_error: true })
+    expect(sent('refused')).toHaveLength(0)
+  })
+
+  it.each(['approve', 'reject'] as const)('can not be decided once more by %s', async how => {
+    const { taskId, call } = await waiting(`decided-${how}`)
+    await world.decide(call, 'approve')
+    await world.untilTask(taskId, 'COMPLETED')
+    const again = await world.decide(call, how)
+    expect(again.status).toBe(409)
+    expect(again.body.error?.code).toBe('INVALID_STATE')
+    expect(sent(`decided-${how}`)).toHaveLength(1)
+  })
+
+  it('can not be approved after it was rejected', async () => {
+    const { taskId, call } = await waiting('no-then-yes')
+    await world.decide(call, 'reject')
+    expect((await world.decide(call, 'approve')).status).toBe(409)
+    await world.untilTask(taskId, 'COMPLETED')
+    expect(sent('no-then-yes')).toHaveLength(0)
+  })
+
+  it('is decided by one of two who decide at once', async () => {
+    const { taskId, call } = await waiting('both')
+    const answers = await Promise.all([
+      world.decide(call, 'approve'),
+      world.decide(call, 'reject'),
+      world.decide(call, 'approve'),
+    ])
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409])
+    await world.untilTask(taskId, 'COMPLETED')
+    const { status } = await world.getCall(call.id)
+    expect(sent('both')).toHaveLength(status === 'REJECTED' ? 0 : 1)
+  })
+
+  it('is refused with another digest than its own, which the answer then names', async () => {
+    const { call } = await waiting('digest')
+    const answer = await world.decide(call, 'approve', { digest: 'a'.repeat(64) })
+    expect(answer.status).toBe(409)
+    expect(answer.body.error).toMatchObject({
+      code: 'DIGEST_MISMATCH',
+      details: { digest: call.digest },
+    })
+    expect(await world.getCall(call.id)).toEqual(call)
+    await world.decide(call, 'reject')
+  })
+})
+
+describe('settings that change between approval and start', () => {
+  /** Approves while the operation can't start, by holding the task's wake back until later. */
+  const approvedUnder = async (text: string, change: () => Promise<unknown>) => {
+    const { taskId, call } = await waiting(text)
+    await change()
+    await world.decide(call, 'approve')
+    return { taskId, call }
+  }
+
+  it('puts the call up again, with a digest of its own', async () => {
+    const { taskId, call } = await approvedUnder('changed', () =>
+      world.setSettings(agent, 'probe', { sender: 'Mallory' }),
+    )
+    const again = await world
+      .untilApproval(taskId)
+      .then(async ([first]) =>
+        first.digest === call.digest ? await pendingAnew(taskId, call.digest) : first,
+      )
+    expect(again.id).toBe(call.id)
+    expect(again.digest).not.toBe(call.digest)
+    expect(again.decided_at).toBeNull()
+    expect(sent('changed')).toHaveLength(0)
+    expect((await world.decide(call, 'approve')).body.error?.code).toBe('DIGEST_MISMATCH')
+    await world.decide(again, 'approve')
+    await world.untilTask(taskId, 'COMPLETED')
+    expect(sent('changed')).toEqual([{ text: 'changed', sender: 'Mallory' }])
+  })
+
+  it('notices a password that changed', async () => {
+    const { taskId, call } = await approvedUnder('password', () =>
+      world.setSettings(agent, 'probe', { secret: 'hunter-2-hunter-2' }),
+    )
+    const again = await pendingAnew(taskId, call.digest)
+    await world.decide(again, 'reject')
+    await world.untilTask(taskId, 'COMPLETED')
+    expect(sent('password')).toHaveLength(0)
+  })
+
+  it('does not mind those of another tool', async () => {
+    const { taskId } = await approvedUnder('other', () =>
+      world.setSettings(agent, 'time', { timezone: 'Asia/Tokyo' }),
+    )
+    await world.untilTask(taskId, 'COMPLETED')
+    expect(sent('other')).toHaveLength(1)
+  })
+
+  it('asks for each form of its own: from one to another and back', async () => {
+    const { taskId, call: first } = await approvedUnder('there-and-back', () =>
+      world.setSettings(agent, 'probe', { sender: 'B' }),
+    )
+    const second = await pendingAnew(taskId, first.digest)
+    await world.setSettings(agent, 'probe', { sender: null })
+    await world.decide(second, 'approve')
+    // The first form was approved once; that approval was used up when it was put up again.
+    const third = await pendingAnew(taskId, second.digest)
+    expect(third.digest).toBe(first.digest)
+    expect(sent('there-and-back')).toHaveLength(0)
+    await world.decide(third, 'approve')
+    await world.untilTask(taskId, 'COMPLETED')
+    expect(sent('there-and-back')).toEqual([{ text: 'there-and-back', sender: 'nobody' }])
+  })
+
+  it('refuses a call whose tool was disabled since, and tells the model', async () => {
+    const { taskId } = await approvedUnder('disabled', () =>
+      world.request('DELETE', `/api/v1/agents/${agent}/tools/probe/enable`),
+    )
+    const task = await world.untilTask(taskId, 'COMPLETED')
+    expect(task.tool_calls[0]).toMatchObject({
+      status: 'FAILED',
+      result: { code: 'TOOL_DISABLED' },
+    })
+    expect(sent('disabled')).toHaveLength(0)
+  })
+
+  const pendingAnew = async (taskId: string, digest: string): Promise<CallView> => {
+    for (let attempt = 0; attempt < 400; attempt++) {
+      const found = (await world.approvals()).find(
+        call => call.task_id === taskId && call.digest !== digest,
+      )
+      if (found) return found
+      await new Promise(resolve => setTimeout(resolve, 15))
+    }
+    throw new Error('It was not put up again.')
+  }
+})
+
+describe('an approval that nobody gave in time', () => {
+  it('runs nothing when it is given after all', async () => {
+    const { taskId, call } = await waiting('late')
+    await expireNow(call.id)
+    const answer = await world.decide(call, 'approve')
+    expect(answer.status).toBe(409)
+    expect(answer.body.error?.message).toContain('expired')
+    expect((await world.getCall(call.id)).status).toBe('EXPIRED')
+    const task = await world.untilTask(taskId, 'COMPLETED')
+    expect(task.final_response).toContain('The approval expired')
+    expect(sent('late')).toHaveLength(0)
+    expect((await world.decide(call, 'reject')).status).toBe(409)
+  })
+
+  it('ends as expired where nothing but time passes, outside of tasks too', async () => {
+    agent = await world.createAgent(['probe'])
+    const answer = await world.run(
+      agent,
+      'probe.send',
+      { text: 'forgotten' },
+      { headers: { 'idempotency-key': 'forgotten' } },
+    )
+    expect(answer.status).toBe(202)
+    const { call_id } = dataOf<{ call_id: string }>({ ...answer, status: 200 })
+    await expireNow(call_id)
+    expect((await world.getCall(call_id)).status).toBe('EXPIRED')
+    expect((await world.approvals()).map(({ id }) => id)).not.toContain(call_id)
+    expect(sent('forgotten')).toHaveLength(0)
+  })
+})
+
+describe('an approval outside of tasks', () => {
+  it('answers 202, runs once when approved, and keeps its result for whoever asked', async () => {
+    agent = await world.createAgent(['probe'])
+    const { key } = await world.createAgentKey(agent)
+    const ask = () =>
+      world.run(
+        undefined,
+        'probe.send',
+        { text: 'http' },
+        { key, headers: { 'idempotency-key': 'k' } },
+      )
+    const first = await ask()
+    expect(first.status).toBe(202)
+    const { call_id } = first.body.data as { call_id: string }
+    expect((await ask()).body.data).toEqual(first.body.data)
+    const call = (await world.approvals()).find(({ id }) => id === call_id)
+    expect(call?.task_id).toBeNull()
+    expect((await world.decide(await world.getCall(call_id), 'approve', {}, key)).status).toBe(403)
+    await world.decide(await world.getCall(call_id), 'approve')
+    const done = await world.untilCall(call_id, 'COMPLETED')
+    expect(done.result?.content).toBe('Sent http')
+    expect(sent('http')).toHaveLength(1)
+    const asAgent = await world.request('GET', `/api/v1/tool-calls/${call_id}`, { key })
+    expect(asAgent.body.data).toEqual(done)
+    const again = await ask()
+    expect(again.status).toBe(200)
+    expect(again.body.data).toMatchObject({ call_id, content: 'Sent http' })
+    expect(sent('http')).toHaveLength(1)
+  })
+})
