@@ -53,6 +53,13 @@ export const append = async (
   return (await table.insert(HistoryRow, whole, { key: historyKey(row.taskId, row.seq) })).ok
 }
 
+/** How many rows a task's history has. */
+export const countHistory = async (taskId: Id<'task'>): Promise<number> => {
+  const last = { pk: taskId, prefix: 'history#', newestFirst: true, limit: 1 }
+  const [row] = (await table.query(HistoryRow, last)).items
+  return row ? row.seq + 1 : 0
+}
+
 /** A task's whole history with its messages, in order. */
 export const readHistory = async (taskId: Id<'task'>): Promise<Entry[]> => {
   const rows = await table.queryAll(HistoryRow, { pk: taskId, prefix: 'history#' })

@@ -75,6 +75,9 @@ export const Task = z.object({
   generation: z.int(),
   /** Ticks in this generation, so that an execution ends long before its history is full. */
   ticks: z.int(),
+  /** Executions that ended in failure in a row, and how long the history was then. */
+  stalls: z.int().optional(),
+  stalledAt: z.int().optional(),
   /** Rises with each wake; a tick that parks says which one it saw. */
   wakeSeq: z.int(),
   seenWakeSeq: z.int(),

@@ -1,10 +1,10 @@
-import { moveCall } from '../call/tool-call.ts'
-import { type Clock, isoNow, systemClock } from '../core/clock.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
 import { cancelSteps } from '../task/ledger.ts'
 import { listOpen } from '../task/open-children.ts'
 import { getTask, getTasks, type Task, TERMINAL } from '../task/task.ts'
-import { readConversation } from './conversation.ts'
 import { endTask } from './end.ts'
+import { sendToken } from './wake.ts'
+import { withdrawCalls } from './withdraw.ts'
 
 /**
  * Cancels a task and all below it, for good. First the ledger forbids every further step of the
@@ -12,20 +12,16 @@ import { endTask } from './end.ts'
  * is, and doing it again finishes what was left.
  */
 export const cancelTask = async (task: Task, clock: Clock = systemClock): Promise<Task> => {
-  await cancelSteps(task)
-  for (const child of await getTasks(await listOpen(task.id))) await cancelTask(child, clock)
+  await cancelBelow(task, clock)
   if (!TERMINAL.includes(task.status)) await endTask(task, 'CANCELLED', {}, { clock })
-  await withdrawApprovals(task, clock)
+  await withdrawCalls(task, clock)
+  // Its execution would wait on for a day, for nothing.
+  if (task.token !== undefined) await sendToken(task.token)
   return getTask(task.id)
 }
 
-/** Nothing of a cancelled task is left for anyone to approve. */
-const withdrawApprovals = async (task: Task, clock: Clock): Promise<void> => {
-  const { calls } = await readConversation(task.id)
-  const result = { inline: { isError: true, content: 'The task was cancelled; nothing ran.' } }
-  for (const call of calls.values())
-    if (call.status === 'PENDING_APPROVAL')
-      await moveCall(call, ['PENDING_APPROVAL'], 'EXPIRED', {
-        set: { endedAt: isoNow(clock), result },
-      })
+/** Forbids every further step from this task down, and ends all that is below it. */
+export const cancelBelow = async (task: Task, clock: Clock = systemClock): Promise<void> => {
+  await cancelSteps(task)
+  for (const child of await getTasks(await listOpen(task.id))) await cancelTask(child, clock)
 }

@@ -38,13 +38,15 @@ export const endTask = async (
     ? [update, { remove: childMarker(task.parentId, task.id) }]
     : [update]
   if (!(await transact(writes)).ok) return false
-  await reportToParent(task, clock)
+  if (task.parentId) await reportToParent(task, clock)
   return true
 }
 
-/** Wakes the parent of an ended task if it was the last one open; may be done again. */
+/**
+ * Wakes the parent of an ended task if it was the last one open, and takes the task off the
+ * sweeper's list; may be done again.
+ */
 export const reportToParent = async (task: Task, clock: Clock = systemClock): Promise<void> => {
-  if (!task.parentId) return
-  if (await allEnded(task.parentId)) await wake(task.parentId, clock)
+  if (task.parentId && (await allEnded(task.parentId))) await wake(task.parentId, clock)
   await table.update(Task, taskKey(task.id), { remove: DUE_ATTRIBUTES })
 }

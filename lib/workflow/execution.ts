@@ -2,11 +2,13 @@ import {
   DescribeExecutionCommand,
   ExecutionAlreadyExists,
   ExecutionDoesNotExist,
+  type ExecutionStatus,
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn'
 import { stepFunctions } from '../aws/step-functions.ts'
 import { type Clock, isoIn, systemClock } from '../core/clock.ts'
 import { config } from '../core/config.ts'
+import { newNonce } from '../core/ids.ts'
 import { log } from '../core/log.ts'
 import * as table from '../data/table.ts'
 import { START_GRACE_MS } from '../task/create.ts'
@@ -17,13 +19,20 @@ import { dueIndex, OPEN, Task, taskKey } from '../task/task.ts'
  * two who try only one starts, and ticks of an older execution exit. False where someone else
  * did, or the task has ended.
  */
-export const startGeneration = async (task: Task, clock: Clock = systemClock): Promise<boolean> => {
-  const due = isoIn(START_GRACE_MS, clock)
+export const startGeneration = async (
+  task: Task,
+  clock: Clock = systemClock,
+  set: Partial<Pick<Task, 'stalls' | 'stalledAt'>> = {},
+): Promise<boolean> => {
+  const due = dueIndex(task.id, isoIn(START_GRACE_MS, clock))
   const outcome = await table.update(
     Task,
     taskKey(task.id),
-    { set: { ticks: 0, ...dueIndex(task.id, due) }, remove: ['token'], add: { generation: 1 } },
-    { where: { generation: task.generation, status: { test: 'in', values: OPEN } } },
+    { set: { ...set, ticks: 0, ...due }, remove: ['token'], add: { generation: 1 } },
+    {
+      claim: newNonce(),
+      where: { generation: task.generation, status: { test: 'in', values: OPEN } },
+    },
   )
   if (!outcome.ok) return false
   const { id, generation } = outcome.item
@@ -43,18 +52,22 @@ export const startGeneration = async (task: Task, clock: Clock = systemClock): P
   return true
 }
 
-/** Whether the execution of a task's current generation is there and still going. */
-export const isExecuting = async (task: Task): Promise<boolean> => {
+/** How the execution of a task's current generation stands; undefined where there is none. */
+export const executionStatus = async (task: Task): Promise<ExecutionStatus | undefined> => {
   try {
     const response = await stepFunctions().send(
       new DescribeExecutionCommand({ executionArn: executionArn(task) }),
     )
-    return response.status === 'RUNNING'
+    return response.status
   } catch (error) {
-    if (error instanceof ExecutionDoesNotExist) return false
+    if (error instanceof ExecutionDoesNotExist) return undefined
     throw error
   }
 }
+
+/** Whether the execution of a task's current generation is there and still going. */
+export const isExecuting = async (task: Task): Promise<boolean> =>
+  (await executionStatus(task)) === 'RUNNING'
 
 const executionName = ({ id, generation }: Task): string => `${id}-${generation}`
 

@@ -56,6 +56,8 @@ export const complete = async (
   if (last.content.role !== 'assistant') return outcomeOf('end')
   if (last.finishReason === 'length')
     return fail(task, 'ANSWER_CUT_OFF', "The model's answer was cut off at its longest.", clock)
+  if (last.finishReason === 'content-filter')
+    return fail(task, 'ANSWER_FILTERED', "The model's answer was cut off by its filter.", clock)
   const text = textOf(last.content)
   return end(
     task,

@@ -9,9 +9,10 @@ import { AppError } from '../core/errors.ts'
 import { batchGet } from '../data/table.ts'
 import { type ToolCallPart, toolCalls } from '../llm/message.ts'
 import type { Entry } from '../task/history.ts'
-import type { Task } from '../task/task.ts'
+import { Task, taskKey } from '../task/task.ts'
 import { splitArguments } from '../tool/schema.ts'
 import { callIdsOf, readCalls } from './conversation.ts'
+import { isHeld, LEASE_LOST } from './lease.ts'
 import type { Offer } from './offer.ts'
 
 type Step = { task: Task; agent: Agent; entry: Entry; offers: Map<string, Offer> }
@@ -65,7 +66,12 @@ const recordCall = async (
     const { tool } = offer
     const { operation, rest } = splitArguments(tool, offer.enabled, values)
     asked.operation = operation ?? ''
-    const found = await batchGet(gateKeys(tool.name, agent.id, agent.principalId))
+    const found = await batchGet([
+      ...gateKeys(tool.name, agent.id, agent.principalId),
+      taskKey(task.id),
+    ])
+    // Cancelled in the middle of a step, a task calls nothing more.
+    if (!isHeld(task, found.get(Task, taskKey(task.id)))) throw LEASE_LOST
     const admission = admit({ agent, tool, operation, values: rest, found })
     const call = await proposeCall(origin, admission, clock)
     return (await createCall(call)).item ?? call

@@ -14,7 +14,8 @@ import {
 } from '../task/task.ts'
 import { readConversation } from './conversation.ts'
 import { reportToParent } from './end.ts'
-import { isExecuting, startGeneration } from './execution.ts'
+import { executionStatus, startGeneration } from './execution.ts'
+import { goOnAfterFailure } from './stall.ts'
 import { deliver } from './wake.ts'
 
 /** How many tasks one sweep looks after in each shard; the next one goes on. */
@@ -66,7 +67,9 @@ const lookAfter = async (seen: Task, abandoned: boolean, clock: Clock): Promise<
   }
   if (task.leaseUntil !== undefined && task.leaseUntil > isoNow(clock)) return
   log('info', 'task-swept', { taskId: task.id, status: task.status })
-  if (!(await isExecuting(task))) await startGeneration(task, clock)
+  const execution = await executionStatus(task)
+  if (execution === 'FAILED' || execution === 'TIMED_OUT') return goOnAfterFailure(task, clock)
+  if (execution !== 'RUNNING') await startGeneration(task, clock)
   else if (task.wakeSeq > task.seenWakeSeq) await deliver(task, clock)
   await table.update(
     TaskSchema,

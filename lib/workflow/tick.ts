@@ -6,7 +6,7 @@ import { idOf } from '../core/ids.ts'
 import { errorFields, log } from '../core/log.ts'
 import { toolCalls } from '../llm/message.ts'
 import type { Entry } from '../task/history.ts'
-import type { Task } from '../task/task.ts'
+import { getTask, type Task } from '../task/task.ts'
 import type { ToolRegistry } from '../tool/registry.ts'
 import { type Conversation, readConversation } from './conversation.ts'
 import { startGeneration } from './execution.ts'
@@ -27,6 +27,7 @@ import {
 } from './outcome.ts'
 import { runStepCalls } from './step-calls.ts'
 import { stateOfStep } from './waits.ts'
+import { withdrawCalls } from './withdraw.ts'
 
 export const TickEvent = z.object({ taskId: idOf('task'), generation: z.int() })
 export type TickEvent = z.infer<typeof TickEvent>
@@ -54,17 +55,29 @@ const LOST_RETRY_MS = 5_000
 export const tick = async (event: TickEvent, context: TickContext): Promise<TickOutcome> => {
   const clock = context.clock ?? systemClock
   const lease = await takeLease(event.taskId, event.generation, clock)
-  if ('over' in lease) return outcomeOf('end')
+  if ('over' in lease) {
+    await leaveNothing(event.taskId, clock)
+    return outcomeOf('end')
+  }
   if ('heldUntil' in lease) return outcomeOf('until', { until: lease.heldUntil })
   const { task } = lease
   try {
     if (task.ticks > MAX_TICKS_PER_GENERATION) return await continueAnew(task, clock)
     return await withRenewal(task, () => advance(task, context, clock), clock)
   } catch (error) {
+    // Also of a lease that only seemed lost: a write landed, and its answer did not arrive.
+    await release(task).catch(failure => {
+      if (failure !== LEASE_LOST) log('warn', 'lease-not-released', errorFields(failure))
+    })
     if (error === LEASE_LOST) return outcomeOf('until', { until: isoIn(LOST_RETRY_MS, clock) })
-    await release(task).catch(failure => log('warn', 'lease-not-released', errorFields(failure)))
     throw error
   }
+}
+
+/** What a tick was just putting up when its task was cancelled is withdrawn by the one after it. */
+const leaveNothing = async (taskId: TickEvent['taskId'], clock: Clock): Promise<void> => {
+  const task = await getTask(taskId)
+  if (task.status === 'CANCELLED' || task.status === 'FAILED') await withdrawCalls(task, clock)
 }
 
 const advance = async (task: Task, context: TickContext, clock: Clock): Promise<TickOutcome> => {
