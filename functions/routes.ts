@@ -75,6 +75,7 @@ const ADMIN: readonly Admin[] = [
       'GET /api/v1/tool-calls/{id}',
       'POST /api/v1/tool-calls/{id}/approve',
       'POST /api/v1/tool-calls/{id}/reject',
+      'POST /api/v1/tool-calls/{id}/settle',
     ],
   },
   {
