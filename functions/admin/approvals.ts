@@ -10,7 +10,7 @@ import { batchGet } from '../../lib/data/table.ts'
 import { decidableCall, governingUser, readableCall } from '../../lib/http/access.ts'
 import { authenticated, createApp, handlerOf } from '../../lib/http/app.ts'
 import { presentCall } from '../../lib/http/present-call.ts'
-import { readBody, readPage } from '../../lib/http/request.ts'
+import { objectOf, readBody, readPage } from '../../lib/http/request.ts'
 import { DEFAULT_MAX_RESULT_CHARS } from '../../lib/tool/define.ts'
 import { findTool } from '../../lib/tool/registry.ts'
 import { elapseCall } from '../../lib/workflow/elapse-call.ts'
@@ -27,7 +27,7 @@ const Digest = z
 const ApproveBody = z.strictObject({
   digest: Digest,
   /** In place of the arguments that the agent sent. */
-  arguments: z.record(z.string(), z.unknown()).optional(),
+  arguments: objectOf('arguments').optional(),
 })
 const RejectBody = z.strictObject({
   digest: Digest,

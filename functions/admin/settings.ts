@@ -1,10 +1,9 @@
 import type { Context } from 'hono'
-import * as z from 'zod'
 import { AppError, notFound } from '../../lib/core/errors.ts'
 import { batchGet } from '../../lib/data/table.ts'
 import { governedAgent } from '../../lib/http/access.ts'
 import { authenticated, createApp, type Env, handlerOf } from '../../lib/http/app.ts'
-import { readBody } from '../../lib/http/request.ts'
+import { objectOf, readBody } from '../../lib/http/request.ts'
 import { type Caller, governs } from '../../lib/principal/caller.ts'
 import { PrincipalId } from '../../lib/principal/principal.ts'
 import {
@@ -23,7 +22,7 @@ import { tools } from '../tools/index.ts'
 /** One layer of a tool's settings: whose it is, and as whom it is read. */
 type Place = { owner: LayerOwner; scope: Scope }
 
-const Changes = z.record(z.string(), z.unknown(), 'must be an object of settings')
+const Changes = objectOf('settings')
 
 const layers: { path: string; placeOf: (context: Context<Env>) => Promise<Place> | Place }[] = [
   {

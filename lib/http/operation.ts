@@ -8,7 +8,7 @@ import { idOf } from '../core/ids.ts'
 import { withLogIds } from '../core/log.ts'
 import type { Tool } from '../tool/define.ts'
 import { bearerToken, createApp, handlerOf } from './app.ts'
-import { idempotencyKey, readBody } from './request.ts'
+import { idempotencyKey, objectOf, readBody } from './request.ts'
 
 /** The event of a tick, or of a decision outside of tasks: the id of a stored call. */
 const StoredCall = z.strictObject({ callId: idOf('call') })
@@ -57,7 +57,7 @@ const appOf = (tool: Tool) => {
 /** The call has not ended: its record tells when it has. */
 const GOES_ON: CallStatus[] = ['PENDING_APPROVAL', 'APPROVED', 'UNKNOWN']
 
-const Arguments = z.record(z.string(), z.unknown(), 'must be an object of arguments')
+const Arguments = objectOf('arguments')
 
 /** What came of a call, for whoever asked: an error of the tool is a result as well. */
 const presentRun = async (call: ToolCall) => {

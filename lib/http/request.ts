@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type * as z from 'zod'
+import * as z from 'zod'
 import { sha256 } from '../call/digest.ts'
 import { AppError, notFound } from '../core/errors.ts'
 import { derivedId, type Id, type IdKind, idOf, newId } from '../core/ids.ts'
@@ -19,6 +19,13 @@ export const readBody = async <T>(context: Context, schema: z.ZodType<T>): Promi
     details: parsed.error.issues.map(({ path, message }) => ({ field: path.join('.'), message })),
   })
 }
+
+/** An object as it came: a record's schema would drop a key named `__proto__` without a word. */
+export const objectOf = (what: string) =>
+  z.custom<Record<string, unknown>>(
+    value => typeof value === 'object' && value !== null && !Array.isArray(value),
+    `must be an object of ${what}`,
+  )
 
 /** The body as JSON: UNSUPPORTED_MEDIA_TYPE and INVALID_JSON say what is wrong with it. */
 export const readJson = async (context: Context): Promise<unknown> => {
