@@ -89,7 +89,7 @@ const ADMIN: readonly Admin[] = [
       'GET /api/v1/assets/{id}',
     ],
   },
-  { name: 'public-media', reach: ['media', 'bucket'], routes: ['GET /api/v1/public/media/{id}'] },
+  { name: 'public-media', reach: ['read-media'], routes: ['GET /api/v1/public/media/{id}'] },
 ]
 
 const WORKFLOW: readonly FunctionSpec[] = [

@@ -24,6 +24,8 @@ export type Reach =
   | 'list-tasks'
   /** The list of unfinished tasks. */
   | 'sweep'
+  /** Media to read, rows and bytes: all that whoever opens a public link needs. */
+  | 'read-media'
 
 /** One Lambda, as the local runner loads it and `sst.config.ts` deploys it. */
 export type FunctionSpec = {
