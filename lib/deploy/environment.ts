@@ -1,0 +1,29 @@
+import type { FunctionSpec } from '../http/route-table.ts'
+import { grantsOf } from './grants.ts'
+
+/** What a deployment tells its functions, by the names that `core/config.ts` reads. */
+export type Variable =
+  | 'ESPALIER_TABLE'
+  | 'ESPALIER_BUCKET'
+  | 'ESPALIER_STATE_MACHINE_ARN'
+  | 'ESPALIER_FUNCTION_PREFIX'
+  | 'ESPALIER_MASTER_KEYS'
+  | 'ESPALIER_PUBLIC_URL'
+
+/** The variables that a function's reach asks for: what it can't reach, it isn't told of. */
+export const variablesOf = (spec: Pick<FunctionSpec, 'reach' | 'tool'>): Variable[] => {
+  const { reach } = spec
+  const grants = grantsOf(spec)
+  const needs: Record<Variable, boolean> = {
+    ESPALIER_TABLE: grants.some(({ rows, lists }) => rows || lists),
+    ESPALIER_BUCKET: grants.some(({ objects }) => objects),
+    ESPALIER_STATE_MACHINE_ARN: reach.includes('workflow'),
+    ESPALIER_FUNCTION_PREFIX: reach.includes('operations'),
+    // The gate opens settings, and public links are derived from the same keys.
+    ESPALIER_MASTER_KEYS: (['floor', 'settings', 'media', 'read-media'] as const).some(word =>
+      reach.includes(word),
+    ),
+    ESPALIER_PUBLIC_URL: reach.includes('media'),
+  }
+  return (Object.keys(needs) as Variable[]).filter(name => needs[name])
+}

@@ -1,0 +1,100 @@
+import type { IndexName } from '../data/definition.ts'
+import type { FunctionSpec, Reach } from '../http/route-table.ts'
+
+export type RowAction =
+  | 'GetItem'
+  | 'BatchGetItem'
+  | 'Query'
+  | 'PutItem'
+  | 'UpdateItem'
+  | 'DeleteItem'
+export type ObjectAction = 'GetObject' | 'PutObject'
+
+/** What may be done with rows under these leading keys, or with objects of these keys. */
+export type Access<Action> = { actions: readonly Action[]; keys: readonly string[] }
+
+/** What one word of a reach opens. In keys, `*` stands for any text, as IAM reads it. */
+export type Grant = {
+  rows?: readonly Access<RowAction>[]
+  /** Lists in an index, by the index's own leading key. */
+  lists?: readonly { index: IndexName; keys: readonly string[] }[]
+  objects?: readonly Access<ObjectAction>[]
+}
+
+const READ = ['GetItem', 'BatchGetItem'] as const
+const READ_AND_WRITE = [...READ, 'PutItem', 'UpdateItem'] as const
+const OBJECTS = ['GetObject', 'PutObject'] as const
+
+const PRINCIPALS = ['user_*', 'group_*']
+/** Everyone who calls: their keys, and who they are. */
+const CALLERS: Access<RowAction> = { actions: READ, keys: ['key_*', ...PRINCIPALS] }
+const CALLS: Grant = {
+  rows: [{ actions: READ_AND_WRITE, keys: ['call_*'] }],
+  objects: [{ actions: OBJECTS, keys: ['large/call_*'] }],
+}
+
+const ownedBy = (owners: readonly string[], kind: string) => owners.map(owner => `${owner}#${kind}`)
+
+/** Each word's grant: the leading keys are those that stand beside the rooms' access patterns. */
+const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
+  principals: { rows: [CALLERS] },
+  agents: { rows: [{ actions: [...READ, 'Query'], keys: ['agent_*'] }] },
+  'manage-agents': {
+    rows: [{ actions: ['PutItem', 'UpdateItem'], keys: ['agent_*'] }],
+    lists: [{ index: 'gsi1', keys: ownedBy(PRINCIPALS, 'agent') }],
+  },
+  'manage-keys': { rows: [{ actions: ['PutItem', 'UpdateItem'], keys: ['key_*'] }] },
+  settings: { rows: [{ actions: READ, keys: ['settings#*'] }] },
+  'manage-settings': { rows: [{ actions: ['UpdateItem'], keys: ['settings#*'] }] },
+  calls: CALLS,
+  decisions: {
+    rows: [{ actions: ['PutItem'], keys: ['decision#call_*'] }],
+    lists: [{ index: 'gsi2', keys: PRINCIPALS }],
+  },
+  tasks: {
+    rows: [
+      { actions: [...READ_AND_WRITE, 'Query'], keys: ['task_*'] },
+      { actions: READ_AND_WRITE, keys: ['ledger#task_*'] },
+      { actions: ['Query', 'PutItem', 'DeleteItem'], keys: ['open#task_*'] },
+    ],
+    objects: [{ actions: OBJECTS, keys: ['large/task_*'] }],
+  },
+  'list-tasks': {
+    lists: [
+      { index: 'gsi1', keys: ownedBy(PRINCIPALS, 'task') },
+      { index: 'gsi2', keys: ownedBy(['agent_*'], 'task') },
+    ],
+  },
+  sweep: { lists: [{ index: 'gsi3', keys: ['open#*'] }] },
+  media: {
+    rows: [{ actions: READ_AND_WRITE, keys: ['media_*'] }],
+    lists: [{ index: 'gsi1', keys: ownedBy(PRINCIPALS, 'media') }],
+  },
+  'read-media': {
+    rows: [{ actions: READ, keys: ['media_*'] }],
+    objects: [{ actions: ['GetObject'], keys: ['media/*'] }],
+  },
+  bucket: { objects: [{ actions: OBJECTS, keys: ['media/*'] }] },
+  workflow: {},
+  operations: {},
+  models: {},
+}
+
+/** All that a function's reach opens. */
+export const grantsOf = ({ reach, tool }: Pick<FunctionSpec, 'reach' | 'tool'>): Grant[] =>
+  reach.flatMap(word => (word === 'floor' ? floorOf(tool) : GRANTS[word]))
+
+/** What an operation has whatever it does: the gate's reads, its own call, its long result. */
+const floorOf = (tool: string | undefined): Grant[] => [
+  {
+    rows: [
+      CALLERS,
+      {
+        actions: READ,
+        keys: ['agent_*', 'decision#call_*', ...(tool === undefined ? [] : [`settings#${tool}`])],
+      },
+    ],
+    objects: [{ actions: ['PutObject'], keys: ['results/call_*'] }],
+  },
+  CALLS,
+]

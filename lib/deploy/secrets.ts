@@ -1,0 +1,19 @@
+import { keyVariable, PROVIDERS } from '../llm/provider.ts'
+
+/** The secret that holds `version:base64` pairs of keys; without it nothing can be deployed. */
+export const MASTER_KEYS_SECRET = 'MasterKeys'
+
+const pascalCase = (text: string): string =>
+  text
+    .split('-')
+    .map(word => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('')
+
+/**
+ * The secrets that hold the providers' keys, each with the variable that its driver reads. A
+ * provider without a key is one that nobody uses here.
+ */
+export const PROVIDER_SECRETS = PROVIDERS.flatMap(provider => {
+  const variable = keyVariable(provider)
+  return variable === undefined ? [] : [{ secret: `${pascalCase(provider)}ApiKey`, variable }]
+})

@@ -1,0 +1,192 @@
+import { describe, expect, it } from 'vitest'
+import { routeTable } from '../../../functions/routes.ts'
+import { agentKey } from '../../../lib/agent/agent.ts'
+import { decisionKey } from '../../../lib/call/decision.ts'
+import { callKey } from '../../../lib/call/tool-call.ts'
+import { newId } from '../../../lib/core/ids.ts'
+import { permissionsOf } from '../../../lib/deploy/permissions.ts'
+import type { FunctionSpec } from '../../../lib/http/route-table.ts'
+import { keyKey } from '../../../lib/principal/key.ts'
+import { principalKey } from '../../../lib/principal/principal.ts'
+import { layerKey } from '../../../lib/settings/layer.ts'
+import { ledgerKey } from '../../../lib/task/ledger.ts'
+import { childMarker } from '../../../lib/task/open-children.ts'
+import { dueShard, taskIndexes, taskKey } from '../../../lib/task/task.ts'
+import { type Access, allows, targetsOf } from './iam.ts'
+
+/** IAM's limit of all inline policies of a role, in characters without white space. */
+const MAX_INLINE_POLICY_CHARS = 10_240
+
+const { functions } = await routeTable()
+const operations = functions.filter(({ tool }) => tool !== undefined)
+const named = (name: string): FunctionSpec => {
+  const spec = functions.find(candidate => candidate.name === name)
+  if (!spec) throw new Error(`There is no function ${name}.`)
+  return spec
+}
+
+const statementsOf = (spec: FunctionSpec) => permissionsOf(spec, targetsOf(spec.name))
+const may = (spec: FunctionSpec, access: Access) => allows(statementsOf(spec), access)
+const whoMay = (access: Access) =>
+  functions.filter(spec => may(spec, access)).map(spec => spec.name)
+
+const { table, bucket, functions: prefix } = targetsOf('')
+const rows = (action: string, ...keys: { pk: string }[]): Access => ({
+  action: `dynamodb:${action}`,
+  resource: table,
+  keys: keys.map(({ pk }) => pk),
+})
+const list = (index: string, key: string): Access => ({
+  action: 'dynamodb:Query',
+  resource: `${table}/index/${index}`,
+  keys: [key],
+})
+const object = (action: string, key: string): Access => ({
+  action: `s3:${action}`,
+  resource: `${bucket}/${key}`,
+})
+
+const [user, agent, call, task] = [newId('user'), newId('agent'), newId('call'), newId('task')]
+const WRITES = ['PutItem', 'UpdateItem', 'DeleteItem']
+const DIGEST = 'a'.repeat(64)
+
+describe('every function', () => {
+  it.each(functions)('$name is allowed actions by name, and few enough for one policy', spec => {
+    const statements = statementsOf(spec)
+    for (const action of statements.flatMap(({ actions }) => actions))
+      expect(action).toMatch(/^[a-z0-9]+:[A-Za-z]+$/)
+    expect(JSON.stringify(statements).length).toBeLessThan(MAX_INLINE_POLICY_CHARS / 2)
+  })
+
+  it.each(functions)('$name is limited to resources by name or by how they begin', spec => {
+    // The one action for which AWS names no resource.
+    for (const { actions, resources } of statementsOf(spec))
+      if (!actions.includes('states:SendTaskSuccess'))
+        for (const resource of resources) expect(resource).toMatch(/^arn:aws:[a-z0-9]+:[^*]+\*?$/)
+  })
+
+  it.each(functions)('$name reaches rows and lists by their leading keys only', spec => {
+    for (const { actions, conditions } of statementsOf(spec))
+      if (actions.some(action => action.startsWith('dynamodb:')))
+        expect(conditions?.flatMap(({ values }) => values)).not.toContain('*')
+  })
+
+  it.each(functions)('$name writes to its own log and to no other', spec => {
+    const streams = (name: string) => `${targetsOf(name).logGroup}:log-stream:2026`
+    expect(may(spec, { action: 'logs:PutLogEvents', resource: streams(spec.name) })).toBe(true)
+    expect(may(spec, { action: 'logs:PutLogEvents', resource: streams('another') })).toBe(false)
+  })
+})
+
+describe('an operation', () => {
+  it.each(operations)('$name reads all that the gate needs in one batch', spec => {
+    const gate = [
+      keyKey(newId('key')),
+      principalKey(user),
+      agentKey(agent),
+      layerKey(spec.tool ?? '', user),
+      decisionKey(call, DIGEST),
+    ]
+    expect(may(spec, rows('BatchGetItem', ...gate))).toBe(true)
+  })
+
+  it.each(operations)("$name reads its own tool's settings and no other's", spec => {
+    const others = new Set(
+      operations.flatMap(({ tool }) => (tool && tool !== spec.tool ? tool : [])),
+    )
+    for (const tool of others) {
+      expect(may(spec, rows('GetItem', layerKey(tool, user)))).toBe(false)
+      expect(
+        may(spec, rows('BatchGetItem', layerKey(spec.tool ?? '', user), layerKey(tool, user))),
+      ).toBe(false)
+    }
+  })
+
+  it.each(operations)('$name changes no decision, agent, key, principal or setting', spec => {
+    const forbidden = [
+      decisionKey(call, DIGEST),
+      agentKey(agent),
+      keyKey(newId('key')),
+      principalKey(user),
+      layerKey(spec.tool ?? '', user),
+    ]
+    for (const action of WRITES)
+      for (const key of forbidden) expect(may(spec, rows(action, key))).toBe(false)
+  })
+
+  it.each(operations)('$name keeps its calls and their long results', spec => {
+    for (const action of ['GetItem', 'PutItem', 'UpdateItem'])
+      expect(may(spec, rows(action, callKey(call)))).toBe(true)
+    expect(may(spec, object('PutObject', `results/${call}`))).toBe(true)
+    expect(may(spec, object('PutObject', `large/${call}/result`))).toBe(true)
+    expect(may(spec, object('GetObject', `results/${call}`))).toBe(false)
+  })
+
+  it('touches no task, no media and no workflow unless it says so', () => {
+    const spec = named('tool-calculator-calculate')
+    for (const action of [...WRITES, 'GetItem', 'Query'])
+      for (const key of [taskKey(task), ledgerKey(task), childMarker(task, task)])
+        expect(may(spec, rows(action, key))).toBe(false)
+    expect(may(spec, rows('GetItem', { pk: newId('media') }))).toBe(false)
+    expect(may(spec, object('GetObject', `media/${user}/${newId('media')}`))).toBe(false)
+    expect(
+      statementsOf(spec).flatMap(({ actions }) =>
+        actions.filter(action => /^(states|lambda):/.test(action)),
+      ),
+    ).toEqual([])
+  })
+})
+
+describe('only', () => {
+  it('the approvals write decisions, and list what waits', () => {
+    for (const action of WRITES)
+      expect(whoMay(rows(action, decisionKey(call, DIGEST)))).toEqual(
+        action === 'PutItem' ? ['admin-approvals'] : [],
+      )
+    expect(whoMay(list('gsi2', user))).toEqual(['admin-approvals'])
+  })
+
+  it('their administration changes agents, keys and settings', () => {
+    for (const action of ['PutItem', 'UpdateItem']) {
+      expect(whoMay(rows(action, agentKey(agent)))).toEqual(['admin-agents'])
+      expect(whoMay(rows(action, keyKey(newId('key'))))).toEqual(['admin-agents', 'admin-keys'])
+    }
+    expect(whoMay(rows('UpdateItem', layerKey('time', 'global')))).toEqual(['admin-settings'])
+  })
+
+  it('whoever decides or ticks runs operations, and nothing else runs by name', () => {
+    const invoke = (name: string) => ({ action: 'lambda:InvokeFunction', resource: prefix + name })
+    expect(whoMay(invoke('tool-time-now'))).toEqual(['admin-approvals', 'tick'])
+    expect(whoMay(invoke('admin-keys'))).toEqual([])
+  })
+
+  it('the sweeper lists unfinished tasks, and the tasks’ own endpoints everyone’s', () => {
+    const { gsi1pk, gsi2pk } = taskIndexes({
+      id: task,
+      principalId: user,
+      agentId: agent,
+      createdAt: '2026-01-01T00:00:00.000Z',
+    })
+    expect(whoMay(list('gsi3', dueShard(0)))).toEqual(['sweep'])
+    expect(whoMay(list('gsi1', gsi1pk))).toEqual(['admin-tasks'])
+    expect(whoMay(list('gsi2', gsi2pk))).toEqual(['admin-tasks'])
+  })
+
+  it('the markers of open children are ever removed', () => {
+    const removable = functions.flatMap(spec =>
+      statementsOf(spec)
+        .filter(({ actions }) => actions.includes('dynamodb:DeleteItem'))
+        .flatMap(({ conditions = [] }) => conditions.flatMap(({ values }) => values)),
+    )
+    expect([...new Set(removable)]).toEqual(['open#task_*'])
+  })
+})
+
+it('lets whoever opens a public link read media, and do nothing else', () => {
+  const actions = statementsOf(named('admin-public-media')).flatMap(statement => statement.actions)
+  expect(actions.filter(action => !action.startsWith('logs:')).sort()).toEqual([
+    'dynamodb:BatchGetItem',
+    'dynamodb:GetItem',
+    's3:GetObject',
+  ])
+})

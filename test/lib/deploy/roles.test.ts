@@ -1,0 +1,187 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { routeTable } from '../../../functions/routes.ts'
+import { newId } from '../../../lib/core/ids.ts'
+import { MAX_INLINE_BYTES } from '../../../lib/data/large.ts'
+import type { FunctionSpec } from '../../../lib/http/route-table.ts'
+import { getTask } from '../../../lib/task/task.ts'
+import { DEFAULT_MAX_RESULT_CHARS } from '../../../lib/tool/define.ts'
+import { sweep } from '../../../lib/workflow/sweep.ts'
+import { createClient } from '../../../scripts/demo/client.ts'
+import { play, prepare, share } from '../../../scripts/demo/job.ts'
+import { chooseScript } from '../../../scripts/demo/script.ts'
+import { loadFunction } from '../../../scripts/load-function.ts'
+import { startTestStack } from '../../stack.ts'
+import { actAs, guardClients } from './guard.ts'
+
+let specs: Map<string, FunctionSpec>
+let stack: Awaited<ReturnType<typeof startTestStack>>
+let guard: ReturnType<typeof guardClients>
+
+const specOf = (name: string): FunctionSpec => {
+  const spec = specs.get(name)
+  if (!spec) throw new Error(`There is no function ${name}.`)
+  return spec
+}
+
+beforeAll(async () => {
+  const table = await routeTable()
+  specs = new Map(table.functions.map(spec => [spec.name, spec]))
+  stack = await startTestStack({
+    // Each function is loaded by its own name, and so runs under its own role.
+    table: { ...table, functions: table.functions.map(spec => ({ ...spec, module: spec.name })) },
+    load: async name => {
+      const { handler } = await loadFunction(specOf(name).module)
+      return { handler: (event, context) => actAs(specOf(name), () => handler(event, context)) }
+    },
+  })
+  guard = guardClients()
+})
+afterEach(() => expect(guard.refused.splice(0)).toEqual([]))
+afterAll(() => stack.stop())
+
+const request = async (method: string, path: string, body?: unknown, agentId?: string) => {
+  const answer = await stack.request(method, path, {
+    body,
+    headers: {
+      ...(method === 'POST' ? { 'idempotency-key': crypto.randomUUID() } : {}),
+      ...(agentId ? { 'espalier-agent': agentId } : {}),
+    },
+  })
+  expect(`${method} ${path}: ${answer.status}`).toMatch(/: (20[012]|302)$/)
+  return answer.body.data as Record<string, string>
+}
+
+/** An agent with these tools, for the model that makes exactly the calls of its prompt. */
+const makeAgent = async (...tools: string[]): Promise<string> => {
+  const { id = '' } = await request('POST', '/api/v1/agents', {
+    name: 'Tester',
+    model: { provider: 'rehearsal', name: 'script' },
+  })
+  for (const tool of tools) await request('POST', `/api/v1/agents/${id}/tools/${tool}/enable`)
+  return id
+}
+
+const until = async <T>(look: () => Promise<T | undefined>): Promise<T> => {
+  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(50)) {
+    const seen = await look()
+    if (seen !== undefined) return seen
+  }
+  throw new Error('It did not happen in time.')
+}
+
+const taskWith = (id: string, status: string) =>
+  until(async () => {
+    const task = await request('GET', `/api/v1/tasks/${id}`)
+    return task.status === status ? task : undefined
+  })
+
+describe('the functions, each under its own role,', () => {
+  it('do the main job from its first request to its last', async () => {
+    const client = createClient(stack.url, stack.adminKey)
+    const silent = () => {}
+    const stage = {
+      client,
+      url: stack.url,
+      script: chooseScript({}),
+      timeline: { chapter: silent, tell: silent, figures: silent },
+      activity: () => ({ running: stack.running(), waiting: stack.waiting() }),
+    }
+    const password = 'a password of the test'
+    const { root, child } = await play(stage, await prepare(stage, password))
+    await share(stage, child, password)
+    expect(root.status).toBe('COMPLETED')
+    expect(guard.asked()).toBeGreaterThan(100)
+  })
+
+  it('answer what an admin asks beside it', async () => {
+    const { principal_id: principal } = await request('GET', '/api/v1/principals/me')
+    const agent = await makeAgent('time')
+    await request('PATCH', `/api/v1/agents/${agent}/tools/time/operations/now`, { enabled: true })
+    await request('DELETE', `/api/v1/agents/${agent}/tools/time/enable`)
+    const { id: key } = await request('POST', `/api/v1/agents/${agent}/keys`, { name: 'A key' })
+    await request('DELETE', `/api/v1/keys/${key}`)
+    await request('PUT', '/api/v1/tools/time/settings', { timezone: 'Europe/Rome' })
+    for (const path of [
+      '/agents',
+      `/agents/${agent}`,
+      '/tools',
+      '/tools/time/settings',
+      `/principals/${principal}/tools/time/settings`,
+      `/agents/${agent}/tools/time/settings`,
+      '/tasks',
+      '/approvals',
+      '/media',
+    ])
+      await request('GET', `/api/v1${path}`)
+  })
+
+  it('keep and read what is too long for a row', async () => {
+    const agent = await makeAgent('media')
+    const content = 'long '.repeat(DEFAULT_MAX_RESULT_CHARS / 4)
+    expect(content.length).toBeGreaterThan(MAX_INLINE_BYTES)
+    const operations = '/api/v1/tools/media/operations'
+    const call = await request(
+      'POST',
+      `${operations}/create_media`,
+      { filename: 'long', content },
+      agent,
+    )
+    const { media_id } = JSON.parse(call.content ?? '') as Record<string, string>
+    const read = await request('POST', `${operations}/get_source`, { media_id }, agent)
+    expect(read.content).toContain('"truncated":true')
+    for (const path of [`/media/${media_id}`, `/assets/${media_id}`, `/tool-calls/${call.call_id}`])
+      await request('GET', `/api/v1${path}`)
+    await request('POST', `${operations}/search`, {}, agent)
+    await request('POST', `${operations}/get_media`, { media_id }, agent)
+    await request('POST', `/api/v1/media/${media_id}/public-link`)
+    await request('DELETE', `/api/v1/media/${media_id}/public-link`)
+    const gated = await request('POST', `${operations}/get_public_url`, { media_id }, agent)
+    await request('POST', `/api/v1/tool-calls/${gated.call_id}/approve`, { digest: gated.digest })
+    await until(async () => {
+      const { status } = await request('GET', `/api/v1/tool-calls/${gated.call_id}`)
+      return status === 'COMPLETED' ? status : undefined
+    })
+  })
+
+  it('spawn with a long prompt, reject, cancel and sweep', async () => {
+    const [writer, planner] = [await makeAgent('time'), await makeAgent('sub_agent')]
+    await request('PUT', `/api/v1/agents/${planner}/tools/sub_agent/settings`, {
+      allowed_target_agents: [writer],
+    })
+    const prompt = JSON.stringify({ target_agent_id: writer, prompt: 'a'.repeat(MAX_INLINE_BYTES) })
+    const [spawning, rejected, cancelled] = await Promise.all(
+      ['sub_agent', 'handover', 'sub_agent'].map(operation =>
+        request('POST', '/api/v1/tasks', {
+          agent_id: planner,
+          prompt: `/sub_agent ${operation} ${prompt}`,
+        }),
+      ),
+    )
+    for (const task of [spawning, rejected, cancelled])
+      await taskWith(task?.id ?? '', 'PENDING_APPROVAL')
+    expect(await actAs(specOf('sweep'), () => sweep({}, inTwoDays))).toEqual({ looked: 3 })
+    await request('POST', `/api/v1/tasks/${cancelled?.id}/cancel`)
+    await decide(spawning?.id, 'approve')
+    await decide(rejected?.id, 'reject')
+    await taskWith(spawning?.id ?? '', 'COMPLETED')
+    await taskWith(rejected?.id ?? '', 'COMPLETED')
+    await request('GET', `/api/v1/tasks/${spawning?.id}/history`)
+  })
+
+  it('are refused what their role leaves out', async () => {
+    const reading = actAs(specOf('tool-time-now'), () => getTask(newId('task')))
+    await expect(reading).rejects.toThrow('AccessDenied')
+    expect(guard.refused.splice(0)).toHaveLength(1)
+  })
+})
+
+/** By then every wait has been looked after for too long. */
+const inTwoDays = { now: () => new Date(Date.now() + 2 * 86_400_000) }
+
+const decide = async (taskId: string | undefined, how: 'approve' | 'reject') => {
+  const { body } = await stack.request('GET', '/api/v1/approvals')
+  const calls = body.data as { id: string; task_id: string; digest: string }[]
+  const call = calls.find(candidate => candidate.task_id === taskId)
+  await request('POST', `/api/v1/tool-calls/${call?.id}/${how}`, { digest: call?.digest })
+}
