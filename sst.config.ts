@@ -1,0 +1,178 @@
+/// <reference path="./.sst/platform/config.d.ts" />
+
+// Everything that a deployment consists of. What runs, which route it answers and what it may
+// touch stands in `functions/routes.ts`; how that becomes names, variables and permissions, in
+// `lib/deploy/`, where it is tested. SST allows no import at the top of this file.
+
+type FunctionSpec = import('./lib/http/route-table.ts').FunctionSpec
+type Variable = import('./lib/deploy/environment.ts').Variable
+type Text = $util.Input<string>
+type Stores = { data: sst.aws.Dynamo; objects: sst.aws.Bucket }
+
+const PRODUCTION = 'production'
+const LOG_RETENTION = '1 month'
+
+export default $config({
+  app: ({ stage }) => ({
+    name: 'espalier',
+    home: 'aws',
+    removal: stage === PRODUCTION ? 'retain' : 'remove',
+    protect: stage === PRODUCTION,
+  }),
+
+  async run() {
+    const { routeTable } = await import('./functions/routes.ts')
+    const names = await import('./lib/deploy/names.ts')
+    const { functions: specs, routes, schedules } = await routeTable()
+    const prefix = names.prefixOf($app)
+    names.checkNames({ functions: specs, routes, schedules }, prefix)
+
+    const api = await makeApi()
+    const makeFunction = await functionMaker(prefix, await makeStores(), api.url)
+    const functions = new Map(specs.map(spec => [spec.name, makeFunction(spec).arn]))
+    const arnOf = (name: string) => functions.get(name) ?? names.noFunction(name)
+
+    for (const { method, path, functionName } of routes)
+      api.route(`${method} ${path}`, arnOf(functionName), {
+        name: names.routeComponent({ method, path }),
+      })
+    for (const { name, rateMinutes, functionName } of schedules)
+      new sst.aws.CronV2(names.scheduleComponent({ name }), {
+        function: arnOf(functionName),
+        schedule: rateMinutes === 1 ? 'rate(1 minute)' : `rate(${rateMinutes} minutes)`,
+      })
+    await makeStateMachine(prefix, { tick: arnOf('tick'), park: arnOf('park') })
+    return { api: api.url }
+  },
+})
+
+const makeStores = async (): Promise<Stores> => {
+  const { INDEXES, PRIMARY_KEY, TTL_ATTRIBUTE } = await import('./lib/data/definition.ts')
+  const keys = [PRIMARY_KEY, ...Object.values(INDEXES)].flatMap(key => Object.values(key))
+  const data = new sst.aws.Dynamo('Data', {
+    fields: Object.fromEntries(keys.map(key => [key, 'string'] as const)),
+    primaryIndex: PRIMARY_KEY,
+    globalIndexes: INDEXES,
+    ttl: TTL_ATTRIBUTE,
+    // What is written can be restored for 35 days: SST has that on, at every stage.
+    deletionProtection: $app.stage === PRODUCTION,
+  })
+  const objects = new sst.aws.Bucket('Objects', {
+    versioning: false,
+    cors: false,
+    transform: { bucket: { forceDestroy: $app.stage !== PRODUCTION } },
+  })
+  return { data, objects }
+}
+
+const makeApi = async () => {
+  const { ACCESS_LOG_FORMAT } = await import('./lib/deploy/access-log.ts')
+  return new sst.aws.ApiGatewayV2('Api', {
+    cors: false,
+    accessLog: { retention: LOG_RETENTION },
+    transform: {
+      stage: args => {
+        args.accessLogSettings = $output(args.accessLogSettings).apply(settings => ({
+          destinationArn: settings?.destinationArn ?? '',
+          format: ACCESS_LOG_FORMAT,
+        }))
+      },
+    },
+  })
+}
+
+/** Makes functions one by one: each is told of, and allowed, what its reach says and no more. */
+const functionMaker = async (prefix: string, { data, objects }: Stores, publicUrl: Text) => {
+  const { variablesOf } = await import('./lib/deploy/environment.ts')
+  const { functionComponent, functionName } = await import('./lib/deploy/names.ts')
+  const { permissionsOf } = await import('./lib/deploy/permissions.ts')
+  const { MASTER_KEYS_SECRET, PROVIDER_SECRETS } = await import('./lib/deploy/secrets.ts')
+  const { partition } = aws.getPartitionOutput()
+  const { region } = aws.getRegionOutput()
+  const { accountId } = aws.getCallerIdentityOutput()
+  const arn = (service: string, resource: string) =>
+    $interpolate`arn:${partition}:${service}:${region}:${accountId}:${resource}`
+  // Made up from its parts: functions are told of the machine, and the machine names functions.
+  const stateMachine = arn('states', `stateMachine:${stateMachineName(prefix)}`)
+  const values: Record<Variable, Text> = {
+    ESPALIER_TABLE: data.name,
+    ESPALIER_BUCKET: objects.name,
+    ESPALIER_STATE_MACHINE_ARN: stateMachine,
+    ESPALIER_FUNCTION_PREFIX: prefix,
+    ESPALIER_MASTER_KEYS: new sst.Secret(MASTER_KEYS_SECRET).value,
+    ESPALIER_PUBLIC_URL: publicUrl,
+  }
+  const providerKeys = PROVIDER_SECRETS.map(({ secret, variable }) => ({
+    variable,
+    value: new sst.Secret(secret, '').value,
+  }))
+  const environmentOf = (spec: FunctionSpec) =>
+    $resolve([
+      ...variablesOf(spec).map(variable => ({ variable, value: values[variable] })),
+      ...(spec.reach.includes('models') ? providerKeys : []),
+    ]).apply(entries =>
+      Object.fromEntries(
+        entries.flatMap(({ variable, value }) => (value === '' ? [] : [[variable, value]])),
+      ),
+    )
+  return (spec: FunctionSpec) => {
+    const name = functionName(prefix, spec)
+    const targets = $resolve({
+      table: data.arn,
+      bucket: objects.arn,
+      stateMachine,
+      functions: arn('lambda', `function:${prefix}`),
+      logGroup: arn('logs', `log-group:/aws/lambda/${name}`),
+    })
+    return new sst.aws.Function(functionComponent(spec), {
+      name,
+      handler: `functions/${spec.module}.handler`,
+      runtime: 'nodejs24.x',
+      architecture: 'arm64',
+      memory: `${spec.memoryMb} MB`,
+      timeout: `${spec.timeoutSeconds} seconds`,
+      environment: environmentOf(spec),
+      permissions: targets.apply(to => permissionsOf(spec, to)),
+      logging: { retention: LOG_RETENTION },
+      nodejs: BUILD,
+      // AWS's own policy for logs opens every function's; ours opens this one's.
+      transform: { role: { managedPolicyArns: [] } },
+    })
+  }
+}
+
+/**
+ * Small and quick to start: what is imported when it is used stays in files of its own, so that a
+ * tick's start reads 0.9 MB of 3; packages that ship ES modules are bundled from those. Of
+ * esbuild's own options SST forwards only some, and these are among them.
+ */
+const BUILD = {
+  minify: true,
+  splitting: true,
+  esbuild: { mainFields: ['module', 'main'], conditions: ['module'] },
+}
+
+const stateMachineName = (prefix: string) => `${prefix}workflow`
+
+const makeStateMachine = async (prefix: string, functions: { tick: Text; park: Text }) => {
+  const { definition } = await import('./lib/workflow/definition.ts')
+  const role = new aws.iam.Role('WorkflowRole', {
+    assumeRolePolicy: aws.iam.assumeRolePolicyForPrincipal({ Service: 'states.amazonaws.com' }),
+    inlinePolicies: [
+      {
+        name: 'invoke',
+        policy: aws.iam.getPolicyDocumentOutput({
+          statements: [
+            { actions: ['lambda:InvokeFunction'], resources: [functions.tick, functions.park] },
+          ],
+        }).json,
+      },
+    ],
+  })
+  new aws.sfn.StateMachine('Workflow', {
+    name: stateMachineName(prefix),
+    type: 'STANDARD',
+    roleArn: role.arn,
+    definition: $resolve(functions).apply(arns => JSON.stringify(definition(arns))),
+  })
+}
