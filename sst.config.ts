@@ -86,7 +86,7 @@ const functionMaker = async (prefix: string, { data, objects }: Stores, publicUr
   const { variablesOf } = await import('./lib/deploy/environment.ts')
   const { functionComponent, functionName } = await import('./lib/deploy/names.ts')
   const { permissionsOf } = await import('./lib/deploy/permissions.ts')
-  const { MASTER_KEYS_SECRET, PROVIDER_SECRETS } = await import('./lib/deploy/secrets.ts')
+  const { KEYRING_SECRETS, PROVIDER_SECRETS } = await import('./lib/deploy/secrets.ts')
   const { partition } = aws.getPartitionOutput()
   const { region } = aws.getRegionOutput()
   const { accountId } = aws.getCallerIdentityOutput()
@@ -99,7 +99,8 @@ const functionMaker = async (prefix: string, { data, objects }: Stores, publicUr
     ESPALIER_BUCKET: objects.name,
     ESPALIER_STATE_MACHINE_ARN: stateMachine,
     ESPALIER_FUNCTION_PREFIX: prefix,
-    ESPALIER_MASTER_KEYS: new sst.Secret(MASTER_KEYS_SECRET).value,
+    ESPALIER_SETTINGS_KEYS: new sst.Secret(KEYRING_SECRETS.ESPALIER_SETTINGS_KEYS).value,
+    ESPALIER_LINK_KEYS: new sst.Secret(KEYRING_SECRETS.ESPALIER_LINK_KEYS).value,
     ESPALIER_PUBLIC_URL: publicUrl,
   }
   const providerKeys = PROVIDER_SECRETS.map(({ secret, variable }) => ({

@@ -80,7 +80,7 @@ const ADMIN: readonly Admin[] = [
   },
   {
     name: 'media',
-    reach: ['principals', 'media', 'bucket'],
+    reach: ['principals', 'media', 'bucket', 'links'],
     routes: [
       'GET /api/v1/media',
       'GET /api/v1/media/{id}',
@@ -89,7 +89,11 @@ const ADMIN: readonly Admin[] = [
       'GET /api/v1/assets/{id}',
     ],
   },
-  { name: 'public-media', reach: ['read-media'], routes: ['GET /api/v1/public/media/{id}'] },
+  {
+    name: 'public-media',
+    reach: ['read-media', 'links'],
+    routes: ['GET /api/v1/public/media/{id}'],
+  },
 ]
 
 const WORKFLOW: readonly FunctionSpec[] = [

@@ -139,7 +139,7 @@ export const tool = defineTool({
       parameters: z.object({ media_id: mediaId }),
       effect: 'idempotent',
       requiresApprovalByDefault: true,
-      touches: ['media'],
+      touches: ['media', 'links'],
       describe: ({ media_id }) => `Make ${media_id} public to anyone who has the link`,
       execute: async context => {
         const asset = await visibleAsset(context)

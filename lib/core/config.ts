@@ -6,13 +6,17 @@ const VARIABLES = {
   bucket: 'ESPALIER_BUCKET',
   stateMachineArn: 'ESPALIER_STATE_MACHINE_ARN',
   functionPrefix: 'ESPALIER_FUNCTION_PREFIX',
-  /** `version:base64` pairs of 32 bytes, separated by commas, the current one first. */
-  masterKeys: 'ESPALIER_MASTER_KEYS',
+  /** What settings are encrypted with: `version:base64` pairs, the current one first. */
+  settingsKeys: 'ESPALIER_SETTINGS_KEYS',
+  /** What public links are made with, in the same form. */
+  linkKeys: 'ESPALIER_LINK_KEYS',
   /** Where people reach the API, without a slash at its end. */
   publicUrl: 'ESPALIER_PUBLIC_URL',
 } as const
 
 export type ConfigName = keyof typeof VARIABLES
+
+export const variableOf = (name: ConfigName): string => VARIABLES[name]
 
 /** The value of one configuration variable, or NOT_CONFIGURED naming what must be set. */
 export const config = (name: ConfigName): string => {

@@ -7,7 +7,8 @@ export type Variable =
   | 'ESPALIER_BUCKET'
   | 'ESPALIER_STATE_MACHINE_ARN'
   | 'ESPALIER_FUNCTION_PREFIX'
-  | 'ESPALIER_MASTER_KEYS'
+  | 'ESPALIER_SETTINGS_KEYS'
+  | 'ESPALIER_LINK_KEYS'
   | 'ESPALIER_PUBLIC_URL'
 
 /** The variables that a function's reach asks for: what it can't reach, it isn't told of. */
@@ -19,11 +20,10 @@ export const variablesOf = (spec: Pick<FunctionSpec, 'reach' | 'tool'>): Variabl
     ESPALIER_BUCKET: grants.some(({ objects }) => objects),
     ESPALIER_STATE_MACHINE_ARN: reach.includes('workflow'),
     ESPALIER_FUNCTION_PREFIX: reach.includes('operations'),
-    // The gate opens settings, and public links are derived from the same keys.
-    ESPALIER_MASTER_KEYS: (['floor', 'settings', 'media', 'read-media'] as const).some(word =>
-      reach.includes(word),
-    ),
-    ESPALIER_PUBLIC_URL: reach.includes('media'),
+    // The gate, which every operation passes, opens settings.
+    ESPALIER_SETTINGS_KEYS: reach.includes('floor') || reach.includes('settings'),
+    ESPALIER_LINK_KEYS: reach.includes('links'),
+    ESPALIER_PUBLIC_URL: reach.includes('links'),
   }
   return (Object.keys(needs) as Variable[]).filter(name => needs[name])
 }

@@ -75,6 +75,7 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
     objects: [{ actions: ['GetObject'], keys: ['media/*'] }],
   },
   bucket: { objects: [{ actions: OBJECTS, keys: ['media/*'] }] },
+  links: {},
   workflow: {},
   operations: {},
   models: {},

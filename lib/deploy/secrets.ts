@@ -1,7 +1,10 @@
 import { keyVariable, PROVIDERS } from '../llm/provider.ts'
 
-/** The secret that holds `version:base64` pairs of keys; without it nothing can be deployed. */
-export const MASTER_KEYS_SECRET = 'MasterKeys'
+/** The secrets that hold `version:base64` pairs of keys; without them nothing can be deployed. */
+export const KEYRING_SECRETS = {
+  ESPALIER_SETTINGS_KEYS: 'SettingsKeys',
+  ESPALIER_LINK_KEYS: 'LinkKeys',
+} as const
 
 const pascalCase = (text: string): string =>
   text

@@ -3,11 +3,13 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import * as z from 'zod'
 import { AppError } from '../core/errors.ts'
+import { KEY_BYTES } from '../settings/keyring.ts'
 import { lockFolder } from './folder-lock.ts'
 
 /** What a local installation keeps secret, in a file that only its owner can read. */
 const Secrets = z.object({
-  masterKeys: z.string(),
+  settingsKeys: z.string(),
+  linkKeys: z.string(),
   accessKeyId: z.string(),
   secretAccessKey: z.string(),
 })
@@ -46,7 +48,8 @@ const readSecrets = async (file: string): Promise<Secrets> => {
   const text = await readOptional(file)
   if (text !== undefined) return Secrets.parse(JSON.parse(text))
   const secrets: Secrets = {
-    masterKeys: `v1:${randomBytes(32).toString('base64')}`,
+    settingsKeys: newRing(),
+    linkKeys: newRing(),
     accessKeyId: `LOCAL${randomBytes(8).toString('hex').toUpperCase()}`,
     secretAccessKey: randomBytes(30).toString('base64url'),
   }
@@ -55,6 +58,8 @@ const readSecrets = async (file: string): Promise<Secrets> => {
   await rename(`${file}.new`, file)
   return secrets
 }
+
+const newRing = () => `v1:${randomBytes(KEY_BYTES).toString('base64')}`
 
 const readOptional = async (file: string): Promise<string | undefined> => {
   try {

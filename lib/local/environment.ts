@@ -38,6 +38,7 @@ export const setEnvironment = (endpoints: Endpoints, secrets: Secrets): void => 
     ESPALIER_BUCKET: BUCKET,
     ESPALIER_FUNCTION_PREFIX: FUNCTION_PREFIX,
     ESPALIER_STATE_MACHINE_ARN: STATE_MACHINE_ARN,
-    ESPALIER_MASTER_KEYS: secrets.masterKeys,
+    ESPALIER_SETTINGS_KEYS: secrets.settingsKeys,
+    ESPALIER_LINK_KEYS: secrets.linkKeys,
   })
 }

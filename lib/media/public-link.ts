@@ -5,7 +5,7 @@ import { s3 } from '../aws/s3.ts'
 import { config } from '../core/config.ts'
 import { notFound } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
-import { lastingKey } from '../settings/master-key.ts'
+import { lastingKey } from '../settings/keyring.ts'
 import { type Asset, getAsset, objectKeyOf, openLink } from './asset.ts'
 
 /** How long the redirect of a link works: it is followed at once, or asked for again. */

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
-import { currentKey, keyOf, lastingKey } from './master-key.ts'
+import { currentKey, keyOf, lastingKey } from './keyring.ts'
 
 /** The place that a secret belongs to: moved elsewhere, its ciphertext can't be opened. */
 export type Place = { layer: string; tool: string; key: string }

@@ -106,7 +106,7 @@ describe('the page on running locally', () => {
 
 describe('the page on the HTTP API', () => {
   it('lists every route there is, and no other', async () => {
-    const rows = read('docs/http-api.md').matchAll(/^\| (`(?:GET|POST|PUT|PATCH|DELETE).*?`) \|/gm)
+    const rows = read('docs/http-api.md').matchAll(/^\| (`(?:GET|POST|PUT|PATCH|DELETE).*?`) +\|/gm)
     const documented = [...rows].flatMap(match => routesOf(match[1] ?? ''))
     const { routes } = await routeTable()
     const there = routes

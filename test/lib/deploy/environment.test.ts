@@ -9,12 +9,19 @@ const whoKnows = (variable: Variable) =>
   functions.filter(spec => variablesOf(spec).includes(variable)).map(({ name }) => name)
 
 describe('the environment', () => {
-  it('keeps the master keys from functions that open no setting and make no link', () => {
-    const knowing = whoKnows('ESPALIER_MASTER_KEYS')
-    for (const name of ['admin-keys', 'admin-tasks', 'admin-tools', 'park', 'sweep'])
+  it('keeps the keys of settings from functions that open none', () => {
+    const knowing = whoKnows('ESPALIER_SETTINGS_KEYS')
+    for (const name of ['admin-keys', 'admin-tasks', 'admin-media', 'admin-public-media', 'park'])
       expect(knowing).not.toContain(name)
-    for (const name of ['tool-time-now', 'admin-settings', 'admin-public-media', 'tick'])
-      expect(knowing).toContain(name)
+    for (const name of ['tool-time-now', 'admin-settings', 'tick']) expect(knowing).toContain(name)
+  })
+
+  it('gives the keys of links only to what makes or opens links', () => {
+    expect(whoKnows('ESPALIER_LINK_KEYS')).toEqual([
+      'tool-media-get_public_url',
+      'admin-media',
+      'admin-public-media',
+    ])
   })
 
   it('tells of the state machine whoever starts or wakes executions', () => {

@@ -28,7 +28,7 @@ const clock = clockAt('2026-01-01T00:00:00.000Z')
 let scope: Required<Scope>
 
 beforeEach(async () => {
-  process.env.ESPALIER_MASTER_KEYS = MASTER_KEY
+  process.env.ESPALIER_SETTINGS_KEYS = MASTER_KEY
   scope = { principalId: newId('user'), agentId: newId('agent') }
   await table.remove(layerKey(tool.name, 'global'))
 })
@@ -183,7 +183,7 @@ test('a refused password is in no message', async () => {
 test('a password that does not open names its key and layer, and no lower layer steps in', async () => {
   await write('global', { token: 'global' })
   await write(scope.principalId, { token: 'principal' })
-  process.env.ESPALIER_MASTER_KEYS = `v1:${randomBytes(32).toString('base64')}`
+  process.env.ESPALIER_SETTINGS_KEYS = `v1:${randomBytes(32).toString('base64')}`
   await write('global', { token: 'global, sealed with the new key' })
   const settings = await effective()
   expect(() => openSettings(tool, settings)).toThrow(

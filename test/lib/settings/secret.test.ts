@@ -6,7 +6,7 @@ const keyOf = (version: string) => `${version}:${randomBytes(32).toString('base6
 const [first, second] = [keyOf('v1'), keyOf('v2')]
 const place = { layer: 'agent_1', tool: 'mail', key: 'token' }
 
-beforeEach(() => vi.stubEnv('ESPALIER_MASTER_KEYS', first))
+beforeEach(() => vi.stubEnv('ESPALIER_SETTINGS_KEYS', first))
 afterEach(() => vi.unstubAllEnvs())
 
 test('a secret opens at the place that it was sealed for', () => {
@@ -44,7 +44,7 @@ test.each(['', 'v1', 'v1.', 'v1.AAAA', '.', 'plain text'])('%j is no ciphertext'
 
 test('after a rotation, old secrets still open and new ones name the new key', () => {
   const old = encrypt('old', place)
-  vi.stubEnv('ESPALIER_MASTER_KEYS', `${second},${first}`)
+  vi.stubEnv('ESPALIER_SETTINGS_KEYS', `${second},${first}`)
   expect(decrypt(old, place)).toBe('old')
   expect(old).toMatch(/^v1\./)
   expect(encrypt('new', place)).toMatch(/^v2\./)
@@ -52,13 +52,13 @@ test('after a rotation, old secrets still open and new ones name the new key', (
 
 test('once the old key is gone, what it sealed does not open', () => {
   const old = encrypt('old', place)
-  vi.stubEnv('ESPALIER_MASTER_KEYS', second)
+  vi.stubEnv('ESPALIER_SETTINGS_KEYS', second)
   expect(decrypt(old, place)).toBeUndefined()
 })
 
 test('a fingerprint outlives a rotation, and tells values apart', () => {
   const before = fingerprint('settings')
-  vi.stubEnv('ESPALIER_MASTER_KEYS', `${second},${first}`)
+  vi.stubEnv('ESPALIER_SETTINGS_KEYS', `${second},${first}`)
   expect(fingerprint('settings')).toBe(before)
   expect(fingerprint('other settings')).not.toBe(before)
 })
@@ -66,7 +66,7 @@ test('a fingerprint outlives a rotation, and tells values apart', () => {
 test.each(['', 'v1', 'v1:short', 'V1:' + first.slice(3), `${first},v2:AAAA`])(
   'the master keys %j are refused with what they must be',
   keys => {
-    vi.stubEnv('ESPALIER_MASTER_KEYS', keys)
-    expect(() => encrypt('x', place)).toThrow('ESPALIER_MASTER_KEYS')
+    vi.stubEnv('ESPALIER_SETTINGS_KEYS', keys)
+    expect(() => encrypt('x', place)).toThrow('ESPALIER_SETTINGS_KEYS')
   },
 )

@@ -1,0 +1,65 @@
+import { hkdfSync } from 'node:crypto'
+import { config, variableOf } from '../core/config.ts'
+import { AppError } from '../core/errors.ts'
+
+/** What a key is derived for: a key of one purpose is useless for another. */
+export type Purpose = 'settings-encryption' | 'settings-fingerprint' | 'public-link'
+
+/**
+ * Two rings of keys, so that the code of an operation, which opens its tool's settings, can't make
+ * links to anyone's files.
+ */
+const RING = {
+  'settings-encryption': 'settingsKeys',
+  'settings-fingerprint': 'settingsKeys',
+  'public-link': 'linkKeys',
+} as const satisfies Record<Purpose, 'settingsKeys' | 'linkKeys'>
+
+export const KEY_BYTES = 32
+const VERSION = /^[a-z0-9]{1,16}$/
+
+/** The current key of a purpose, and its version's name, which goes with what it encrypted. */
+export const currentKey = (purpose: Purpose): { version: string; key: Buffer } => {
+  const [first] = ringOf(purpose)
+  if (!first) throw badRing(purpose)
+  const [version, master] = first
+  return { version, key: derive(master, purpose) }
+}
+
+/** The key of a purpose in one version, or undefined where that version is gone. */
+export const keyOf = (purpose: Purpose, version: string): Buffer | undefined => {
+  const master = ringOf(purpose).get(version)
+  return master && derive(master, purpose)
+}
+
+/**
+ * A key that outlives rotation: of the oldest version still configured. Fingerprints and public
+ * links made with it stay the same when a newer version is put in front.
+ */
+export const lastingKey = (purpose: Purpose): Buffer => {
+  const oldest = [...ringOf(purpose).values()].at(-1)
+  if (!oldest) throw badRing(purpose)
+  return derive(oldest, purpose)
+}
+
+/** A purpose's ring by version, the current one first. */
+const ringOf = (purpose: Purpose): Map<string, Buffer> => {
+  const entries = config(RING[purpose])
+    .split(',')
+    .map(entry => entry.trim().split(':'))
+  const keys = new Map(
+    entries.map(([version = '', key = '']) => [version, Buffer.from(key, 'base64')]),
+  )
+  for (const [version, key] of keys)
+    if (!VERSION.test(version) || key.length !== KEY_BYTES) throw badRing(purpose)
+  return keys
+}
+
+const derive = (master: Buffer, purpose: Purpose): Buffer =>
+  Buffer.from(hkdfSync('sha256', master, '', `espalier/${purpose}`, KEY_BYTES))
+
+const badRing = (purpose: Purpose) =>
+  new AppError(
+    'NOT_CONFIGURED',
+    `${variableOf(RING[purpose])} must hold "version:base64" pairs of ${KEY_BYTES} bytes each, separated by commas.`,
+  )
