@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { type CrashWorld, playJob, startCrashWorld } from './crash-job.ts'
+import type { Command, Fault } from './machine.ts'
+
+// A whole job is played once for each command that any of its functions sends, and each time
+// that command is where a process dies, or where an answer is lost.
+
+let world: CrashWorld
+let commands: Command[]
+
+beforeAll(async () => {
+  world = await startCrashWorld()
+  commands = (await playJob(world)).commands
+})
+afterAll(async () => {
+  vi.useRealTimers()
+  await world.world.stop()
+})
+
+const isRead = ({ name }: Command) => /^(Get|BatchGet|Query|Describe)/.test(name)
+
+const FAULTS: Record<Fault['how'], (command: Command) => boolean> = {
+  'killed after': () => true,
+  // Elsewhere it is the same as being killed after the command before.
+  'killed before': ({ nth, role }) => nth === 0 || role.startsWith('tools/'),
+  'answer lost': command => !isRead(command),
+}
+
+it.each(Object.keys(FAULTS) as Fault['how'][])(
+  'a job ends as promised where one command is %s',
+  { timeout: 120_000 },
+  async how => {
+    const failures: string[] = []
+    const settled: string[] = []
+    for (const [at, command] of commands.entries())
+      if (FAULTS[how](command))
+        await playJob(world, { at, how })
+          .then(played => played.settled && settled.push(`${command.role} ${command.name}`))
+          .catch(error => failures.push(`${at} ${command.role} ${command.name}: ${error}`))
+    expect(failures).toEqual([])
+    // Between the start of what may run once and its result, a death leaves a question.
+    expect(settled).toEqual(['tools/probe UpdateItemCommand'])
+  },
+)
+
+it('a job ends as promised where every command is sent twice', async () => {
+  await playJob(world, undefined, { twice: true })
+})
