@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import * as z from 'zod'
+import { getAgent } from '../../../lib/agent/agent.ts'
+import { stepFunctions } from '../../../lib/aws/step-functions.ts'
+import { finish, MAX_RUNS } from '../../../lib/call/receipt.ts'
+import { callKey, getCall, ToolCall } from '../../../lib/call/tool-call.ts'
+import { type Id, newId } from '../../../lib/core/ids.ts'
+import * as table from '../../../lib/data/table.ts'
+import { createTask } from '../../../lib/task/create.ts'
+import { DUE_SHARDS, getTask, listDue, Task, taskKey } from '../../../lib/task/task.ts'
+import { defineTool } from '../../../lib/tool/define.ts'
+import { MAX_STALLS } from '../../../lib/workflow/stall.ts'
+import { sweep } from '../../../lib/workflow/sweep.ts'
+import { wake } from '../../../lib/workflow/wake.ts'
+import { startWorld, until, type World } from '../../world.ts'
+
+let runs = 0
+const operation = {
+  parameters: z.object({}),
+  requiresApprovalByDefault: true,
+  describe: () => 'Do it',
+  execute: async () => {
+    runs += 1
+    return 'done'
+  },
+}
+const probe = defineTool({
+  name: 'probe',
+  description: 'Does one thing, once or again.',
+  operations: {
+    once: { ...operation, description: 'Once.' },
+    idempotent: { ...operation, description: 'The same.', effect: 'idempotent' },
+    read: { ...operation, description: 'Nothing.', effect: 'read' },
+  },
+})
+
+let world: World
+let agent: Id<'agent'>
+
+beforeAll(async () => {
+  world = await startWorld([probe])
+  agent = await world.createAgent(['probe'])
+})
+afterAll(() => world.stop())
+
+const inMinutes = (minutes: number) => ({
+  now: () => new Date(Date.now() + minutes * 60_000),
+})
+
+const waitingTask = async (effect = 'once') => {
+  const id = await world.createTask(agent, `/probe ${effect} {}`)
+  const [call] = await world.untilApproval(id)
+  await until('it is parked', async () => (await getTask(id)).token)
+  return { id, call }
+}
+
+describe('the sweeper', () => {
+  it('starts a task that was made and never started', async () => {
+    const id = newId('task')
+    await createTask({ id, agent: await getAgent(agent), prompt: 'Hello' })
+    await sweep({}, inMinutes(0.5))
+    expect((await getTask(id)).generation).toBe(0)
+    await sweep({}, inMinutes(1.1))
+    await world.untilTask(id, 'COMPLETED')
+  })
+
+  it('delivers a wake that was recorded and never sent', async () => {
+    const { id } = await waitingTask()
+    await table.update(Task, taskKey(id), { add: { wakeSeq: 1 }, set: { gsi3sk: `2020#${id}` } })
+    const { token } = await getTask(id)
+    await sweep()
+    await until('it has looked', async () => {
+      const task = await getTask(id)
+      return (task.seenWakeSeq === task.wakeSeq && task.token !== token) || undefined
+    })
+  })
+
+  it('leaves alone what waits as it should, and looks again later', async () => {
+    const { id } = await waitingTask()
+    const before = await getTask(id)
+    await sweep({}, inMinutes(60 * 24 * 30))
+    expect(await getTask(id)).toEqual(before)
+  })
+
+  it('ends a task whose execution fails again and again without a step', async () => {
+    const { id, call } = await waitingTask()
+    pretendExecutionsFail()
+    for (let stall = 1; stall < MAX_STALLS; stall++) {
+      await sweep({}, inMinutes(60 * 24 * 30))
+      expect(await getTask(id)).toMatchObject({ stalls: stall, generation: stall + 1 })
+      await until('it is parked', async () => (await getTask(id)).token)
+    }
+    await sweep({}, inMinutes(60 * 24 * 30))
+    const task = await world.getTask(id)
+    expect(task.status).toBe('FAILED')
+    expect(task.error).toMatchObject({ code: 'STALLED' })
+    expect((await world.getCall(call.id)).status).toBe('EXPIRED')
+  })
+
+  it('counts anew once a step was taken', async () => {
+    const { id } = await waitingTask()
+    pretendExecutionsFail()
+    await table.update(Task, taskKey(id), { set: { stalls: MAX_STALLS - 1, stalledAt: 1 } })
+    await sweep({}, inMinutes(60 * 24 * 30))
+    expect(await getTask(id)).toMatchObject({
+      status: expect.not.stringMatching('FAILED'),
+      stalls: 1,
+    })
+  })
+
+  it('takes a root that was woken after its end off its list', async () => {
+    const id = await world.createTask(agent, 'Hello')
+    await world.untilTask(id, 'COMPLETED')
+    await table.update(Task, taskKey(id), { set: { gsi3pk: 'open#0', gsi3sk: `2020#${id}` } })
+    await sweep()
+    const listed = await Promise.all(
+      Array.from({ length: DUE_SHARDS }, (_, shard) => listDue(shard, '2021', 100)),
+    )
+    expect(listed.flatMap(({ items }) => items)).toEqual([])
+    await wake(id)
+    expect((await getTask(id)).status).toBe('COMPLETED')
+  })
+})
+
+/** What Step Functions says of executions, until the test is over. */
+const pretendExecutionsFail = () => {
+  const { middlewareStack } = stepFunctions()
+  middlewareStack.add(
+    (next, context) => async args =>
+      context.commandName === 'DescribeExecutionCommand'
+        ? ({ output: { status: 'FAILED', $metadata: {} }, response: {} } as never)
+        : next(args),
+    { step: 'initialize', name: 'pretend' },
+  )
+  onTestFinished(() => {
+    middlewareStack.remove('pretend')
+  })
+}
+
+describe('a run that died', () => {
+  /** A task whose call was started by a function that is no more. */
+  const died = async (effect: string, set: Partial<ToolCall> = {}) => {
+    await world.override(agent, `probe.${effect}`, { requires_approval: null })
+    const { id, call } = await waitingTask(effect)
+    await table.update(ToolCall, callKey(call.id as Id<'call'>), {
+      set: {
+        status: 'STARTED',
+        startedAt: '2020-01-01T00:00:00.000Z',
+        deadlineAt: new Date(Date.now() - 1).toISOString(),
+        claim: 'dead',
+        requiresApproval: false,
+        ...set,
+      },
+      remove: ['gsi2pk', 'gsi2sk'],
+    })
+    await world.override(agent, `probe.${effect}`, { requires_approval: false })
+    const before = runs
+    await wake(id)
+    return { id, call, before }
+  }
+
+  it.each(['idempotent', 'read'])('is repeated where its effect is %s', async effect => {
+    const { id, before } = await died(effect)
+    await world.untilTask(id, 'COMPLETED')
+    expect(runs).toBe(before + 1)
+  })
+
+  it('is a question to a person where it may run once; late, its result still lands', async () => {
+    const { id, call, before } = await died('once')
+    await world.untilTask(id, 'AWAITING_SETTLEMENT')
+    const unknown = await getCall(call.id as Id<'call'>)
+    expect(unknown?.status).toBe('UNKNOWN')
+    if (unknown) await finish(unknown, { isError: false, content: 'It had run after all.' })
+    await wake(id)
+    expect((await world.untilTask(id, 'COMPLETED')).final_response).toContain('after all')
+    expect(runs).toBe(before)
+  })
+
+  it('is repeated a limited number of times', async () => {
+    const once = await died('idempotent', { runs: MAX_RUNS - 1 })
+    await world.untilTask(once.id, 'COMPLETED')
+    const spent = await died('idempotent', { runs: MAX_RUNS })
+    await world.untilTask(spent.id, 'AWAITING_SETTLEMENT')
+    expect(runs).toBe(spent.before)
+    const read = await died('read', { runs: MAX_RUNS })
+    await world.untilTask(read.id, 'COMPLETED')
+    expect((await world.getCall(read.call.id)).result?.content).toContain('never came to an end')
+  })
+
+  it('is settled as one that ran, with what came of it', async () => {
+    const { id, call, before } = await died('once')
+    await world.untilTask(id, 'AWAITING_SETTLEMENT')
+    const body = { ran: true, content: 'It went out at noon.' }
+    const answer = await world.request('POST', `/api/v1/tool-calls/${call.id}/settle`, { body })
+    expect(answer.body.data).toMatchObject({ status: 'COMPLETED' })
+    const task = await world.untilTask(id, 'COMPLETED')
+    expect(task.final_response).toContain('It went out at noon.')
+    expect(runs).toBe(before)
+    const again = await world.request('POST', `/api/v1/tool-calls/${call.id}/settle`, { body })
+    expect(again.status).toBe(409)
+  })
+
+  it('is settled as one that did not run: the record never runs', async () => {
+    const { id, call, before } = await died('once')
+    await world.untilTask(id, 'AWAITING_SETTLEMENT')
+    await world.request('POST', `/api/v1/tool-calls/${call.id}/settle`, { body: { ran: false } })
+    const task = await world.untilTask(id, 'COMPLETED')
+    expect(task.final_response).toContain('did not run')
+    expect(task.tool_calls[0]?.status).toBe('FAILED')
+    expect(runs).toBe(before)
+  })
+})
