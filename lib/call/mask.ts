@@ -1,7 +1,7 @@
 /** What a secret becomes wherever a call's outcome would show it. */
 const MASKED = '***'
 /** A shorter secret would mask ordinary words; its owner was told so by nobody, so none is kept. */
-const MIN_SECRET_CHARS = 4
+export const MIN_SECRET_CHARS = 4
 
 /**
  * Masks exactly these secrets in all texts of a value, as they are, URL-encoded and in base64:
@@ -38,7 +38,20 @@ const formsOf = (secret: string): string[] => {
   })
   const url = encoded.map(text => text.replaceAll('+', '-').replaceAll('/', '_'))
   const json = JSON.stringify(secret).slice(1, -1)
-  return [...new Set([secret, json, encodeURIComponent(secret), ...encoded, ...url])].filter(
-    form => form.length >= MIN_SECRET_CHARS,
+  const forms = [secret, json, ...percentForms(secret), ...encoded, ...url]
+  return [...new Set(forms)].filter(form => form.length >= MIN_SECRET_CHARS)
+}
+
+/** As the platform encodes URLs, as RFC 3986 wants it, and as forms do; each in both cases. */
+const percentForms = (secret: string): string[] => {
+  const plain = encodeURIComponent(secret.toWellFormed())
+  const strict = plain.replace(
+    /[!'()*]/g,
+    character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   )
+  const form = new URLSearchParams([['', secret]]).toString().slice(1)
+  return [plain, strict, form].flatMap(text => [
+    text,
+    text.replace(/%[0-9A-F]{2}/g, code => code.toLowerCase()),
+  ])
 }
