@@ -80,7 +80,8 @@ const leaveNothing = async (taskId: TickEvent['taskId'], clock: Clock): Promise<
   if (task.status === 'CANCELLED' || task.status === 'FAILED') await withdrawCalls(task, clock)
 }
 
-const advance = async (task: Task, context: TickContext, clock: Clock): Promise<TickOutcome> => {
+const advance = async (taken: Task, context: TickContext, clock: Clock): Promise<TickOutcome> => {
+  let task = taken
   const agent = await findAgent(task)
   if (!agent) return fail(task, 'AGENT_GONE', 'The agent of this task is gone.', clock)
   const conversation = await readConversation(task.id)
@@ -101,6 +102,10 @@ const advance = async (task: Task, context: TickContext, clock: Clock): Promise<
     const outcome = await ask({ task, agent, offers, conversation }, clock)
     if ('outcome' in outcome) return outcome
     conversation.entries.push(outcome)
+    if (task.failures > 0) {
+      await writeHeld(task, { set: { failures: 0 } })
+      task = { ...task, failures: 0 }
+    }
   }
 }
 
@@ -111,9 +116,7 @@ const ask = async (
 ): Promise<Entry | TickOutcome> => {
   try {
     const entry = await modelStep(step, clock)
-    if (entry === 'cancelled') return cancelled(step.task, clock)
-    if (step.task.failures > 0) await writeHeld(step.task, { set: { failures: 0 } })
-    return entry
+    return entry === 'cancelled' ? await cancelled(step.task, clock) : entry
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     log('warn', 'model-request-failed', { taskId: step.task.id, ...errorFields(error) })

@@ -1,0 +1,200 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { tools } from '../../../functions/tools/index.ts'
+import { getAgent } from '../../../lib/agent/agent.ts'
+import { type Id, newId } from '../../../lib/core/ids.ts'
+import { createTask } from '../../../lib/task/create.ts'
+import { getTask, type Task } from '../../../lib/task/task.ts'
+import { MAX_MODEL_FAILURES } from '../../../lib/workflow/outcome.ts'
+import { tick } from '../../../lib/workflow/tick.ts'
+import { startWorld, type World } from '../../world.ts'
+import { type Scripted, WIRES } from '../llm/wires.ts'
+
+type Reply = Scripted | { status: number; retryAfter?: string; body?: unknown }
+
+/** A model server on this machine: it answers with the next of these, and the last for ever. */
+let replies: Reply[] = []
+let asked: { messages: { role: string; content: unknown }[]; tools?: unknown }[] = []
+let server: Server
+let world: World
+let agent: Id<'agent'>
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', chunk => chunks.push(chunk))
+    request.on('end', () => {
+      asked.push(JSON.parse(Buffer.concat(chunks).toString()))
+      const reply = replies[Math.min(asked.length, replies.length) - 1]
+      if (reply && 'status' in reply) {
+        response.writeHead(reply.status, {
+          'content-type': 'application/json',
+          ...(reply.retryAfter === undefined ? {} : { 'retry-after': reply.retryAfter }),
+        })
+        response.end(JSON.stringify(reply.body ?? { error: { message: 'no' } }))
+        return
+      }
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.end(WIRES['openai-compatible'](reply ?? { text: 'Done.', end: 'done' }).join(''))
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  world = await startWorld()
+  agent = await world.createAgent(['calculator'], {
+    model: {
+      provider: 'openai-compatible',
+      name: 'local',
+      base_url: `http://127.0.0.1:${port}/v1`,
+    },
+    max_steps: 3,
+  })
+})
+afterAll(async () => {
+  await world.stop()
+  server.close()
+})
+beforeEach(() => {
+  asked = []
+})
+
+const run = async (...next: Reply[]) => {
+  replies = next
+  const id = await world.createTask(agent, 'Calculate.')
+  return world.untilTask(id, 'COMPLETED', 'FAILED')
+}
+
+const call = (...pieces: string[]): Scripted => ({
+  calls: [{ id: 'call_1', name: 'calculator', pieces }],
+  end: 'done',
+})
+const fine: Scripted = { text: 'It is 4.', end: 'done' }
+
+/** What the model was told of its last call. */
+const told = () => asked.at(-1)?.messages.findLast(({ role }) => role === 'tool')?.content
+
+describe('a model request that fails', () => {
+  it.each([429, 503])(
+    'with %i is made again after the time that the provider names',
+    async status => {
+      const task = await run({ status, retryAfter: '0' }, { status, retryAfter: '0' }, fine)
+      expect(task).toMatchObject({ status: 'COMPLETED', final_response: 'It is 4.' })
+      expect(asked).toHaveLength(3)
+      expect((await getTask(task.id as Id<'task'>)).failures).toBe(0)
+    },
+  )
+
+  it(`fails the task at the ${MAX_MODEL_FAILURES}th time in a row`, async () => {
+    const task = await run({ status: 500, retryAfter: '0' })
+    expect(task.status).toBe('FAILED')
+    expect(task.error).toMatchObject({ code: 'SERVER_ERROR' })
+    expect(asked).toHaveLength(MAX_MODEL_FAILURES)
+  })
+
+  it('counts only failures in a row', async () => {
+    const busy = { status: 429, retryAfter: '0' }
+    const task = await run(
+      busy,
+      busy,
+      busy,
+      call('{"expression": "2 + 2"}'),
+      busy,
+      busy,
+      busy,
+      fine,
+    )
+    expect(task.status).toBe('COMPLETED')
+  })
+
+  it.each([
+    [400, 'BAD_REQUEST'],
+    [401, 'AUTH_ERROR'],
+    [413, 'CONTEXT_WINDOW'],
+  ])('with %i fails the task at once, and says why', async (status, code) => {
+    const body = { error: { message: 'canary of the provider' } }
+    const task = await run({ status, body })
+    expect(task).toMatchObject({ status: 'FAILED', error: { code } })
+    expect(task.error?.message).toContain(`HTTP ${status}`)
+    expect(JSON.stringify(task)).not.toContain('canary')
+    expect(asked).toHaveLength(1)
+  })
+
+  it('waits longer each time where the provider names no time, and holds no lease meanwhile', async () => {
+    replies = [{ status: 500 }]
+    const id = newId('task')
+    await createTask({ id, agent: await getAgent(agent), prompt: 'Calculate.' })
+    const waits: number[] = []
+    for (let failure = 1; failure < MAX_MODEL_FAILURES; failure++) {
+      const { outcome, until } = await runTick({ id, generation: 0 })
+      expect(outcome).toBe('until')
+      waits.push(Math.round((Date.parse(until) - Date.now()) / 1_000))
+      const task = await getTask(id)
+      expect(task).toMatchObject({ status: 'QUEUED', failures: failure })
+      expect(task.leaseUntil).toBeUndefined()
+    }
+    expect(waits).toEqual([10, 20, 40])
+    expect(await runTick({ id, generation: 0 })).toMatchObject({ outcome: 'end' })
+    expect((await getTask(id)).status).toBe('FAILED')
+  })
+
+  const runTick = (task: Pick<Task, 'id' | 'generation'>) =>
+    tick({ taskId: task.id, generation: task.generation }, { tools, remainingMs: () => 900_000 })
+})
+
+describe('a model’s answer', () => {
+  it('that was cut off at its longest is no answer', async () => {
+    const task = await run({ text: 'It is', end: 'length' })
+    expect(task).toMatchObject({ status: 'FAILED', error: { code: 'ANSWER_CUT_OFF' } })
+    expect(task.final_response).toBeNull()
+  })
+
+  it('with a call that was cut off runs nothing, and says how much had arrived', async () => {
+    const task = await run({ ...call('{"expression": "2 +'), end: 'length' }, fine)
+    expect(task.status).toBe('COMPLETED')
+    expect(told()).toContain('cut off after 19 characters')
+    expect(task.tool_calls[0]).toMatchObject({ status: 'FAILED', operation: '' })
+  })
+
+  it('with a broken call runs nothing, and the broken text never goes back', async () => {
+    const task = await run(call('{"expression": 2 2}'), fine)
+    expect(task.status).toBe('COMPLETED')
+    expect(told()).toContain('not valid JSON')
+    expect(JSON.stringify(asked.at(-1)?.messages)).not.toContain('2 2}')
+  })
+
+  it('with a call of a tool that there isn’t is told which there are', async () => {
+    const unknown: Scripted = { calls: [{ id: 'c', name: 'calc', pieces: ['{}'] }], end: 'done' }
+    await run(unknown, fine)
+    expect(told()).toContain('There is no tool "calc". You have: calculator.')
+  })
+
+  it('with a name, an operation and arguments out of all proportion does not stop the task', async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 20_000 }, (_, at) => [`argument_${at}`, at]),
+    )
+    const task = await run(
+      { calls: [{ id: 'c', name: 'x'.repeat(500_000), pieces: ['{}'] }], end: 'done' },
+      call(JSON.stringify({ expression: '1', ...many })),
+      fine,
+    )
+    expect(task.status).toBe('COMPLETED')
+    for (const { result } of task.tool_calls) expect(result?.content.length).toBeLessThan(11_000)
+  })
+
+  it.each([
+    [2, 'COMPLETED'],
+    [3, 'FAILED'],
+  ])(
+    'after %i steps with calls, of 3 that there may be, ends the task as %s',
+    async (steps, status) => {
+      const task = await run(
+        ...Array.from({ length: steps }, () => call('{"expression": "2 + 2"}')),
+        fine,
+      )
+      expect(task.status).toBe(status)
+      if (status === 'FAILED') expect(task.error).toMatchObject({ code: 'MAX_STEPS' })
+      expect(asked).toHaveLength(3)
+    },
+  )
+})
