@@ -11,6 +11,7 @@ import { dynamodb } from '../aws/dynamodb.ts'
 import { config } from '../core/config.ts'
 import { newNonce } from '../core/ids.ts'
 import { readBatches } from './batch.ts'
+import { despiteConflicts } from './conflict.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { INDEXES, type IndexName, PRIMARY_KEY } from './definition.ts'
 import { type Change, collector, is, MARSHALL_OPTIONS, type Where } from './expression.ts'
@@ -193,7 +194,7 @@ const conditional = async <T>(
   work: () => Promise<T>,
 ): Promise<Outcome<T>> => {
   try {
-    return { ok: true, item: await work() }
+    return { ok: true, item: await despiteConflicts(work) }
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error
     countUsage('write', undefined)

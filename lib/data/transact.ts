@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   TransactionCanceledException,
   type TransactWriteItem,
@@ -8,6 +7,7 @@ import { marshall } from '@aws-sdk/util-dynamodb'
 import { dynamodb } from '../aws/dynamodb.ts'
 import { config } from '../core/config.ts'
 import { newNonce } from '../core/ids.ts'
+import { despiteConflicts } from './conflict.ts'
 import {
   type Change,
   collector,
@@ -27,10 +27,6 @@ export type TransactionWrite =
   | { remove: Key; where?: Where }
   | { check: Key; where: Where }
 
-/** How often a transaction that met another one is tried again; the SDK doesn't. */
-const CONFLICT_ATTEMPTS = 8
-const CONFLICT_BASE_MS = 20
-
 /**
  * Writes all or nothing. Where a condition failed, says which of the writes it was. A transaction
  * that met another one on the same items is tried again, at random intervals.
@@ -43,7 +39,7 @@ export const transact = async (
     ClientRequestToken: newNonce(),
     ReturnConsumedCapacity: 'TOTAL',
   })
-  for (let attempt = 1; ; attempt++) {
+  return despiteConflicts(async () => {
     try {
       const response = await dynamodb().send(request)
       countUsage('write', response.ConsumedCapacity)
@@ -55,10 +51,9 @@ export const transact = async (
         code === 'ConditionalCheckFailed' ? index : [],
       )
       if (failed.length > 0) return { ok: false, failed }
-      if (!codes.includes('TransactionConflict') || attempt === CONFLICT_ATTEMPTS) throw error
-      await sleep(Math.random() * CONFLICT_BASE_MS * 2 ** attempt)
+      throw error
     }
-  }
+  })
 }
 
 const transactItem = (write: TransactionWrite): TransactWriteItem => {
