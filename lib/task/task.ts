@@ -140,6 +140,10 @@ export const listDue = (shard: number, before: string, limit: number) =>
 export const finalText = async (task: Task): Promise<string> =>
   task.finalResponse ? loadLarge(z.string(), task.finalResponse) : ''
 
+/** Every unfinished task of a shard, whenever it is due. */
+export const listUnfinished = (shard: number) =>
+  table.queryAll(Task, { index: 'gsi3', pk: dueShard(shard) })
+
 type Move = { set?: Record<string, unknown>; remove?: string[]; add?: Record<string, number> }
 
 /** What a move writes, and on which condition: only along the table of legal moves. */

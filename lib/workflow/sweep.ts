@@ -7,6 +7,7 @@ import {
   dueIndex,
   getTask,
   listDue,
+  listUnfinished,
   type Task,
   Task as TaskSchema,
   TERMINAL,
@@ -22,8 +23,6 @@ import { deliver } from './wake.ts'
 export const SWEEP_LIMIT = 50
 /** When a task that was looked after is looked after again. */
 const AGAIN_MS = 5 * 60_000
-/** After every time there is: for the sweep that takes all. */
-const END_OF_TIME = '9999'
 
 /**
  * Looks after unfinished tasks that should have moved and didn't: delivers wakes again, starts
@@ -38,8 +37,9 @@ export const sweep = async (
 ): Promise<{ looked: number }> => {
   let looked = 0
   for (let shard = 0; shard < DUE_SHARDS; shard++) {
-    const before = abandoned ? END_OF_TIME : isoNow(clock)
-    const { items } = await listDue(shard, before, abandoned ? ALL : SWEEP_LIMIT)
+    const items = abandoned
+      ? await listUnfinished(shard)
+      : (await listDue(shard, isoNow(clock), SWEEP_LIMIT)).items
     for (const item of items) {
       looked += 1
       try {
@@ -52,9 +52,6 @@ export const sweep = async (
   }
   return { looked }
 }
-
-/** A local table's unfinished tasks fit one page of each shard. */
-const ALL = 10_000
 
 const lookAfter = async (seen: Task, abandoned: boolean, clock: Clock): Promise<void> => {
   const task = await getTask(seen.id)
