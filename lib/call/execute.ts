@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { log } from '../core/log.ts'
+import { wellFormed } from '../core/well-formed.ts'
 import { type Json, type ToolResult, toResult } from '../tool/result.ts'
 import type { Admission } from './gate.ts'
 import { maskSecrets } from './mask.ts'
@@ -35,7 +36,7 @@ export const execute = async (
         idempotencyKey: call.id,
       }),
     )
-    const masked = maskSecrets(toResult(value), settings.secrets)
+    const masked = maskSecrets(wellFormed(toResult(value)), settings.secrets)
     return { isError: false, ...(await shorten(call, masked, tool.maxResultChars)) }
   } catch (error) {
     // Its message may repeat arguments: that is for the call's record alone.
@@ -43,7 +44,9 @@ export const execute = async (
     const message = error instanceof Error ? error.message : String(error)
     return {
       isError: true,
-      content: maskSecrets(message, settings.secrets) || 'The tool failed without saying why.',
+      content:
+        maskSecrets(message.toWellFormed(), settings.secrets) ||
+        'The tool failed without saying why.',
     }
   }
 }

@@ -6,7 +6,12 @@ import { PRIMARY_KEY } from './definition.ts'
 /** A list that can be paged: the items under one key, or those of them with a prefix. */
 export type List = { hashKey: string; rangeKey: string; pk: string; prefix: string }
 
-const Position = z.record(z.string(), z.string())
+/** DynamoDB's longest sort key, in bytes; what can't be a key at all, no page has ended at. */
+const MAX_KEY_BYTES = 1_024
+const Position = z.record(
+  z.string(),
+  z.string().refine(text => text.isWellFormed() && Buffer.byteLength(text) <= MAX_KEY_BYTES),
+)
 
 /** Where a page ended, opaque to callers. */
 export const encodeCursor = (key: Record<string, AttributeValue>): string => {

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { sha256 } from '../call/digest.ts'
 import { AppError, notFound } from '../core/errors.ts'
 import { derivedId, type Id, type IdKind, idOf, newId } from '../core/ids.ts'
+import { wellFormed } from '../core/well-formed.ts'
 import type { Caller } from '../principal/caller.ts'
 
 /** An Idempotency-Key's length, in characters. */
@@ -37,7 +38,7 @@ export const readJson = async (context: Context): Promise<unknown> => {
     )
   const text = await context.req.text()
   try {
-    return JSON.parse(text)
+    return wellFormed(JSON.parse(text))
   } catch (error) {
     const why = error instanceof SyntaxError ? error.message : ''
     throw new AppError('INVALID_JSON', `The body is not valid JSON: ${why}`)

@@ -53,6 +53,12 @@ export const presignedUrl = (asset: Asset): Promise<string> =>
 const tokenOf = ({ id, linkVersion }: Asset): string =>
   createHmac('sha256', lastingKey('public-link')).update(`${id}#${linkVersion}`).digest('base64url')
 
-/** RFC 6266: the name as UTF-8, which every browser of today reads. */
+/** RFC 6266 and 8187: the name as UTF-8, which every browser of today reads. */
 const dispositionOf = ({ mimeType, filename }: Asset): string =>
-  `${ACTIVE_TYPES.includes(mimeType) ? 'attachment' : 'inline'}; filename*=UTF-8''${encodeURIComponent(filename).replaceAll("'", '%27')}`
+  `${ACTIVE_TYPES.includes(mimeType) ? 'attachment' : 'inline'}; filename*=UTF-8''${encodeName(filename)}`
+
+const encodeName = (name: string): string =>
+  encodeURIComponent(name.toWellFormed()).replace(
+    /['()*]/g,
+    character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )

@@ -1,6 +1,7 @@
 import type { Agent } from '../agent/agent.ts'
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
 import { log } from '../core/log.ts'
+import { wellFormed } from '../core/well-formed.ts'
 import { generate } from '../llm/generate.ts'
 import { ModelReference, openModel } from '../llm/provider.ts'
 import { append, type Entry } from '../task/history.ts'
@@ -51,6 +52,7 @@ export const modelStep = async (
     finishReason: response.finishReason,
     usage: response.usage,
   }
-  if (!(await append(row, response.message))) throw LEASE_LOST
-  return { ...row, role: 'assistant', message: { inline: null }, content: response.message }
+  const message = wellFormed(response.message)
+  if (!(await append(row, message))) throw LEASE_LOST
+  return { ...row, role: 'assistant', message: { inline: null }, content: message }
 }

@@ -6,6 +6,7 @@ import { mayRunAgain } from '../call/receipt.ts'
 import { callIdAt, createCall, type ToolCall } from '../call/tool-call.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
+import { wellFormed } from '../core/well-formed.ts'
 import { batchGet } from '../data/table.ts'
 import { type ToolCallPart, toolCalls } from '../llm/message.ts'
 import type { Entry } from '../task/history.ts'
@@ -86,7 +87,7 @@ const recordCall = async (
 const argumentsOf = ({ input, state }: ToolCallPart): Record<string, unknown> => {
   switch (state) {
     case 'complete':
-      return JSON.parse(input)
+      return wellFormed(JSON.parse(input))
     case 'cut-off':
       throw new AppError(
         'BAD_REQUEST',
