@@ -19,9 +19,10 @@ afterAll(async () => {
 
 const isRead = ({ name }: Command) => /^(Get|BatchGet|Query|Describe)/.test(name)
 
+// A death leaves the same behind before and after a read, and before a command and after the one
+// before it; but an operation has an effect in between that is no command.
 const FAULTS: Record<Fault['how'], (command: Command) => boolean> = {
-  'killed after': () => true,
-  // Elsewhere it is the same as being killed after the command before.
+  'killed after': command => !isRead(command),
   'killed before': ({ nth, role }) => nth === 0 || role.startsWith('tools/'),
   'answer lost': command => !isRead(command),
 }
