@@ -34,16 +34,30 @@ const PATIENCE_MS = 20 * 60_000
 
 const ADMIN = derivedId('user', 'first-admin')
 
-/** A job that has it all: a gated operation that may run once, a child, and media. */
+/** A job that has it all: a gated operation that may run once, a child, a handover, and media. */
 export const startCrashWorld = async () => {
   const machine = createMachine()
   const world = await startWorld([probe], { wrap: machine.wrap })
   const writer = await world.createAgent(['media'])
+  const editor = await world.createAgent(['sub_agent'])
   const planner = await world.createAgent(['probe', 'sub_agent'])
-  await world.setSettings(planner, 'sub_agent', { allowed_target_agents: [writer] })
+  await world.setSettings(planner, 'sub_agent', { allowed_target_agents: [editor] })
+  await world.setSettings(editor, 'sub_agent', { allowed_target_agents: [writer] })
   await world.override(planner, 'sub_agent.sub_agent', { requires_approval: false })
+  await world.override(editor, 'sub_agent.handover', { requires_approval: false })
   machine.install()
-  return { world, machine, planner, writer }
+  /** A child, which hands over to another agent, which stores a document; and a letter. */
+  const promptOf = (name: string) => {
+    const document = JSON.stringify({ filename: name, content: `# ${name}` })
+    const handover = { target_agent_id: writer, prompt: `/media create_media ${document}` }
+    const child = `/sub_agent handover ${JSON.stringify(handover)}`
+    const asked = { target_agent_id: editor, prompt: child }
+    return [
+      `/sub_agent sub_agent ${JSON.stringify(asked)}`,
+      `/probe send ${JSON.stringify({ text: name })}`,
+    ].join('\n')
+  }
+  return { world, machine, planner, promptOf }
 }
 
 export type CrashWorld = Awaited<ReturnType<typeof startCrashWorld>>
@@ -52,13 +66,13 @@ let jobs = 0
 
 /** Plays the job with a fault in it, and holds what came of it to what was promised. */
 export const playJob = async (
-  { world, machine, planner, writer }: CrashWorld,
+  { world, machine, planner, promptOf }: CrashWorld,
   fault?: Fault,
   options: { twice?: boolean } = {},
 ) => {
   machine.begin(fault, options)
   const name = `job-${++jobs}`
-  const rootId = await createJob(world, planner, writer, name)
+  const rootId = await createJob(world, { agent_id: planner, prompt: promptOf(name) }, name)
   const started = Date.now()
   let settled = false
   for (;;) {
@@ -91,16 +105,10 @@ export const playJob = async (
   return { commands: [...machine.commands], settled }
 }
 
-const createJob = async (world: World, planner: string, writer: string, name: string) => {
-  const child = `/media create_media ${JSON.stringify({ filename: name, content: `# ${name}` })}`
-  const asked = { target_agent_id: writer, prompt: child }
-  const prompt = [
-    `/sub_agent sub_agent ${JSON.stringify(asked)}`,
-    `/probe send ${JSON.stringify({ text: name })}`,
-  ].join('\n')
+const createJob = async (world: World, body: object, name: string) => {
   for (let attempt = 0; attempt < 3; attempt++) {
     const answer = await world.request('POST', '/api/v1/tasks', {
-      body: { agent_id: planner, prompt },
+      body,
       headers: { 'idempotency-key': name },
     })
     if (answer.status < 300) return (answer.body.data as { id: Id<'task'> }).id
@@ -133,8 +141,10 @@ const checkJob = async (
   const childId = derivedId('task', spawn?.id ?? '')
   const child = await getTask(childId)
   expect(child.status).toBe('COMPLETED')
+  const successor = await getTask(child.handoverTo ?? 'task_')
+  expect(successor.status).toBe('COMPLETED')
   const answer = await answerOf(spawn)
-  expect(answer?.content).toBe(await finalText(child))
+  expect(answer?.content).toBe(await finalText(successor))
   expect(answer?.content).toContain(`${name}.md`)
   const media = (await listAssets(ADMIN, { limit: 100 })).items
   expect(media.filter(asset => asset.filename === `${name}.md`)).toHaveLength(1)
