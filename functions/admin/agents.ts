@@ -119,14 +119,21 @@ app.patch('/api/v1/agents/:id/tools/:tool/operations/:operation', authenticated,
 
 app.post('/api/v1/agents/:id/keys', authenticated, async context => {
   const agent = await governedAgent(context)
-  const { name, expires_at: expiresAt } = await readBody(context, KeyBody)
-  const { key, text } = await createKey({
-    name,
-    subjectId: agent.id,
-    principalId: agent.principalId,
-    scopes: [],
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-  })
+  const body = await readBody(context, KeyBody)
+  const { name, expires_at: expiresAt } = body
+  const route = `agents/${agent.id}/keys`
+  const { id } = creationOf(context, 'key', { caller: context.get('caller'), route, body })
+  const owner = { subjectId: agent.id, principalId: agent.principalId, scopes: [] }
+  const { key, text, created } = await createKey(
+    { name, ...owner, ...(expiresAt === undefined ? {} : { expiresAt }) },
+    { id },
+  )
+  if (!created)
+    throw new AppError(
+      'INVALID_STATE',
+      `The key ${key.id} was made under this Idempotency-Key, and its text is shown only once. If it was lost, revoke that key and make another one.`,
+      { details: { id: key.id } },
+    )
   // The one time that the key's text is shown.
   return context.json({ data: { id: key.id, name, key: text, expires_at: expiresAt ?? null } }, 201)
 })

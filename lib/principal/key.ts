@@ -67,13 +67,17 @@ export const isValid = (key: ApiKey, text: string, clock: Clock = systemClock): 
 
 /**
  * Makes a key; its text is in the answer and nowhere else. A chosen text that has a key already
- * makes none, and gives that key as it stands.
+ * makes none, and gives that key as it stands; so does an id that is taken (`created` is false).
  */
 export const createKey = async (
   owner: Pick<ApiKey, 'name' | 'subjectId' | 'principalId' | 'scopes' | 'expiresAt'>,
-  { clock = systemClock, text: chosen }: { clock?: Clock; text?: string } = {},
-): Promise<{ key: ApiKey; text: string }> => {
-  const id = chosen === undefined ? newId('key') : readClaim(chosen).keyId
+  {
+    clock = systemClock,
+    text: chosen,
+    id: given = newId('key'),
+  }: { clock?: Clock; text?: string; id?: Id<'key'> } = {},
+): Promise<{ key: ApiKey; text: string; created: boolean }> => {
+  const id = chosen === undefined ? given : readClaim(chosen).keyId
   const text = chosen ?? textOf(id, owner)
   const key: ApiKey = {
     id,
@@ -81,11 +85,11 @@ export const createKey = async (
     hash: hashOf(text).toString('hex'),
     createdAt: isoNow(clock),
   }
-  const { item = key } = await table.insert(ApiKey, key, {
+  const { ok: created, item = key } = await table.insert(ApiKey, key, {
     key: keyKey(id),
     indexes: indexesOf(key),
   })
-  return { key: item, text }
+  return { key: item, text, created }
 }
 
 export const getKey = (id: Id<'key'>) => table.get(ApiKey, keyKey(id))

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
-import { AppError, notFound } from '../core/errors.ts'
+import { notFound } from '../core/errors.ts'
 import { type Id, idOf } from '../core/ids.ts'
 import type { Change, Where } from '../data/expression.ts'
 import { Large, loadLarge } from '../data/large.ts'
@@ -155,19 +155,6 @@ export const moveOf = (
   change: { set: { ...set, status: to, updatedAt: isoNow(clock) }, remove, add },
   where: { status: { test: 'in', values: statesBefore(to) } },
 })
-
-/** Moves a task on, or throws INVALID_STATE where the table or the condition forbids it. */
-export const moveTask = async (
-  id: Id<'task'>,
-  to: TaskStatus,
-  { where = {}, clock = systemClock, ...move }: Move & { where?: Where; clock?: Clock } = {},
-): Promise<Task> => {
-  const { change, where: legal } = moveOf(to, move, clock)
-  const outcome = await table.update(Task, taskKey(id), change, { where: { ...legal, ...where } })
-  if (outcome.ok) return outcome.item
-  if (!outcome.item) throw notFound('task', id)
-  throw new AppError('INVALID_STATE', `The task is ${outcome.item.status} and can't become ${to}.`)
-}
 
 /** Ids of either kind end in 80 random or hashed bits, so their last characters spread evenly. */
 const shardOf = (id: Id<'task'>): number => id.charCodeAt(id.length - 1) % DUE_SHARDS

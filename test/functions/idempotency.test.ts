@@ -205,6 +205,22 @@ describe('what a POST makes under an Idempotency-Key', () => {
     expect(without.status).toBe(201)
   })
 
+  it('is one key of an agent, whose text is shown this once', async () => {
+    const path = `/api/v1/agents/${agent}/keys`
+    const ask = () =>
+      world.request('POST', path, { body: { name: 'K' }, headers: { 'idempotency-key': 'key' } })
+    const first = dataOf<{ id: string; key: string }>(await ask())
+    const keys = async () => Object.keys(await snapshot()).filter(name => name.startsWith('key_'))
+    const before = await keys()
+    const second = await ask()
+    expect(second.status).toBe(409)
+    expect(second.body.error?.details).toEqual({ id: first.id })
+    expect(second.text).not.toContain(first.key)
+    expect(await keys()).toEqual(before)
+    const me = await world.request('GET', '/api/v1/principals/me', { key: first.key })
+    expect(me.status).toBe(200)
+  })
+
   it('is one task for many who ask at once', async () => {
     const ask = () =>
       world.request('POST', '/api/v1/tasks', {

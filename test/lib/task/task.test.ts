@@ -1,0 +1,130 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Agent } from '../../../lib/agent/agent.ts'
+import { newId } from '../../../lib/core/ids.ts'
+import * as table from '../../../lib/data/table.ts'
+import { createTask } from '../../../lib/task/create.ts'
+import { append, countHistory, readHistory } from '../../../lib/task/history.ts'
+import { beginStep, bookUsage, cancelSteps, getLedger } from '../../../lib/task/ledger.ts'
+import { allEnded, childMarker, listOpen } from '../../../lib/task/open-children.ts'
+import {
+  DUE_SHARDS,
+  dueIndex,
+  getTask,
+  moveOf,
+  OPEN,
+  statesBefore,
+  Task,
+  TaskStatus,
+  TERMINAL,
+  taskKey,
+} from '../../../lib/task/task.ts'
+import { useLocalTable } from '../../local-table.ts'
+
+useLocalTable()
+
+const agent: Agent = {
+  id: newId('agent'),
+  principalId: newId('user'),
+  name: 'Agent',
+  systemPrompt: '',
+  model: { provider: 'rehearsal', name: 'script' },
+  maxSteps: 10,
+  createdAt: '2026-01-01T00:00:00.000Z',
+  version: 1,
+}
+
+const make = async (place?: Pick<Task, 'rootId' | 'parentId' | 'ancestors'>) =>
+  (await createTask({ id: newId('task'), agent, prompt: 'Hello', ...(place ? { place } : {}) }))
+    .task
+
+const pairs = TaskStatus.options
+  .flatMap(from => TaskStatus.options.map(to => ({ from, to })))
+  // Nothing ends a task so yet.
+  .filter(({ to }) => to !== 'ABORTED')
+
+describe('a task’s moves', () => {
+  it('are each written where they are legal, and refused where they are not', async () => {
+    const { id } = await make()
+    for (const { from, to } of pairs) {
+      await table.update(Task, taskKey(id), { set: { status: from } })
+      const { change, where } = moveOf(to)
+      const isLegal = statesBefore(to).includes(from)
+      expect((await table.update(Task, taskKey(id), change, { where })).ok).toBe(isLegal)
+      expect((await getTask(id)).status).toBe(isLegal ? to : from)
+    }
+  })
+
+  it('lead out of every open state to CANCELLED, and out of no state that has ended', () => {
+    expect(statesBefore('CANCELLED')).toEqual(OPEN)
+    for (const to of TaskStatus.options)
+      for (const from of TERMINAL) expect(statesBefore(to)).not.toContain(from)
+    expect([...OPEN, ...TERMINAL].sort()).toEqual([...TaskStatus.options].sort())
+  })
+})
+
+describe('a task', () => {
+  it('is made whole, once: made again under its id it is the first one', async () => {
+    const id = newId('task')
+    const ask = { id, agent, prompt: 'First' }
+    const made = await Promise.all([createTask(ask), createTask({ ...ask, prompt: 'Second' })])
+    expect(made.filter(({ created }) => created)).toHaveLength(1)
+    expect(made[0]?.task).toEqual(made[1]?.task)
+    expect(await countHistory(id)).toBe(1)
+  })
+
+  it('has a history in which each place is taken once', async () => {
+    const { id: taskId } = await make()
+    const row = { taskId, seq: 1, createdAt: '2026-01-01T00:00:00.000Z' }
+    const say = (text: string) =>
+      append(row, { role: 'assistant', parts: [{ type: 'text', text }] })
+    const written = await Promise.all([say('a'), say('b')])
+    expect(written.filter(Boolean)).toHaveLength(1)
+    expect((await readHistory(taskId)).map(({ seq }) => seq)).toEqual([0, 1])
+    expect(await countHistory(taskId)).toBe(2)
+  })
+
+  it('is due in a shard that its id alone tells', () => {
+    fc.assert(
+      fc.property(fc.date({ noInvalidDate: true }), date => {
+        const id = newId('task')
+        const { gsi3pk } = dueIndex(id, date.toISOString())
+        expect(gsi3pk).toBe(dueIndex(id, 'later').gsi3pk)
+        expect(Number(gsi3pk.split('#')[1])).toBeLessThan(DUE_SHARDS)
+      }),
+    )
+  })
+})
+
+describe('a tree’s ledger', () => {
+  it('books steps until the task or one above it is cancelled, and not because of one below', async () => {
+    const root = await make()
+    const under = (parent: Task) =>
+      make({ rootId: root.id, parentId: parent.id, ancestors: [...parent.ancestors, parent.id] })
+    const child = await under(root)
+    const grandchild = await under(child)
+    for (const task of [root, child, grandchild]) expect(await beginStep(task)).toBe(true)
+    await cancelSteps(child)
+    expect(await beginStep(root)).toBe(true)
+    expect(await beginStep(child)).toBe(false)
+    expect(await beginStep(grandchild)).toBe(false)
+    await cancelSteps(root)
+    expect(await beginStep(root)).toBe(false)
+    await bookUsage(root.id, { inputTokens: 5, outputTokens: 2 })
+    await bookUsage(root.id, { inputTokens: 1, outputTokens: 1 })
+    expect(await getLedger(root.id)).toMatchObject({ steps: 4, inputTokens: 6, outputTokens: 3 })
+  })
+})
+
+describe('a parent', () => {
+  it('has open children until the last one’s marker is gone', async () => {
+    const root = await make()
+    const place = { rootId: root.id, parentId: root.id, ancestors: [root.id] }
+    const [one, other] = [await make(place), await make(place)]
+    expect((await listOpen(root.id)).sort()).toEqual([one.id, other.id].sort())
+    await table.remove(childMarker(root.id, one.id))
+    expect(await allEnded(root.id)).toBe(false)
+    await table.remove(childMarker(root.id, other.id))
+    expect(await allEnded(root.id)).toBe(true)
+  })
+})
