@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { type Id, idOf } from '../core/ids.ts'
-import { type Large, storeLarge } from '../data/large.ts'
+import { small, storeLarge } from '../data/large.ts'
 import type * as table from '../data/table.ts'
 import { type TransactionWrite, transact } from '../data/transact.ts'
 import { descriptionOf } from './description.ts'
@@ -67,7 +67,7 @@ export const reject = async (
   const content = `Action rejected by user: ${reason ?? 'no reason given'}`
   return decide(call, { digest, by, clock, also }, 'REJECTED', {
     decision: { digest, decision: 'reject', ...(reason === undefined ? {} : { reason }) },
-    set: { result: { inline: { isError: true, content } }, endedAt: isoNow(clock) },
+    set: { result: small({ isError: true, content }), endedAt: isoNow(clock) },
   })
 }
 
@@ -76,12 +76,10 @@ export const expire = (call: ToolCall, clock: Clock = systemClock) =>
   moveCall(call, ['PENDING_APPROVAL'], 'EXPIRED', {
     set: {
       endedAt: isoNow(clock),
-      result: {
-        inline: {
-          isError: true,
-          content: 'The approval expired before anyone decided; nothing ran.',
-        },
-      },
+      result: small({
+        isError: true,
+        content: 'The approval expired before anyone decided; nothing ran.',
+      }),
     },
   })
 
@@ -92,8 +90,7 @@ const editOf = async (call: ToolCall, admission: Admission) => {
   const digest = digestOf(call, admission)
   return {
     digest,
-    // Named by its digest: the arguments that someone else saw stay what they were.
-    arguments: (await storeLarge(`${call.id}/${digest}`, admission.parameters)) satisfies Large,
+    arguments: await storeLarge(call.id, admission.parameters),
     description: descriptionOf(admission),
   }
 }

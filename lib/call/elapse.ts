@@ -1,4 +1,5 @@
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
+import { small } from '../data/large.ts'
 import { expire, hasExpired } from './decision.ts'
 import { isOverdue, mayRunAgain } from './receipt.ts'
 import { moveCall, type ToolCall } from './tool-call.ts'
@@ -20,7 +21,7 @@ export const lose = async (call: ToolCall, clock: Clock = systemClock): Promise<
   const outcome =
     call.effect === 'read'
       ? await moveCall(call, ['STARTED'], 'FAILED', {
-          set: { endedAt: isoNow(clock), result: { inline: DIED } },
+          set: { endedAt: isoNow(clock), result: small(DIED) },
           where,
         })
       : await moveCall(call, ['STARTED'], 'UNKNOWN', { where })

@@ -1,5 +1,5 @@
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
-import { storeLarge } from '../data/large.ts'
+import { small, storeLarge } from '../data/large.ts'
 import { approvalExpiry } from './decision.ts'
 import { clip, descriptionOf } from './description.ts'
 import { digestOf } from './digest.ts'
@@ -55,12 +55,14 @@ export const refusedCall = (
   operation: clip(asked.operation, MAX_ASKED_NAME_CHARS),
   status: 'FAILED',
   effect: 'read',
-  arguments: { inline: {} },
+  arguments: small({}),
   description: 'Refused before it ran.',
   requiresApproval: false,
   createdAt: isoNow(clock),
   endedAt: isoNow(clock),
-  result: {
-    inline: { isError: true, ...refusal, content: clip(refusal.content, MAX_REFUSAL_CHARS) },
-  },
+  result: small({
+    isError: true,
+    ...refusal,
+    content: clip(refusal.content, MAX_REFUSAL_CHARS),
+  }),
 })

@@ -21,7 +21,7 @@ export const finish = async (
   result: CallResult,
   clock: Clock = systemClock,
 ): Promise<ToolCall> => {
-  const stored = await storeLarge(`${call.id}/result`, result)
+  const stored = await storeLarge(call.id, result)
   const outcome = await moveCall(
     call,
     // Also from UNKNOWN: a late result still lands, if nobody settled.

@@ -21,7 +21,7 @@ export const settle = async (
     : { isError: true, content: 'The operation did not run; a person has checked.' }
   const status = finding.ran ? 'COMPLETED' : 'FAILED'
   const set = {
-    result: await storeLarge(`${call.id}/settled`, result),
+    result: await storeLarge(call.id, result),
     endedAt: isoNow(clock),
     settledBy: by,
   }

@@ -4,7 +4,7 @@ import { type Clock, isoNow, systemClock } from '../core/clock.ts'
 import { AppError, notFound } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
 import { log } from '../core/log.ts'
-import { loadLarge } from '../data/large.ts'
+import { loadLarge, small } from '../data/large.ts'
 import * as table from '../data/table.ts'
 import type { Tool } from '../tool/define.ts'
 import { approvalExpiry, Decision, decisionKey } from './decision.ts'
@@ -80,7 +80,7 @@ const refuse = async (call: ToolCall, error: AppError, clock: Clock): Promise<To
   const content = clip(error.message, MAX_REFUSAL_CHARS)
   const result: CallResult = { isError: true, content, code: error.code }
   const outcome = await moveCall(call, [call.status], 'FAILED', {
-    set: { result: { inline: result }, endedAt: isoNow(clock) },
+    set: { result: small(result), endedAt: isoNow(clock) },
   })
   return outcome.item ?? call
 }

@@ -41,7 +41,7 @@ export const historyRow = async (
 ): Promise<HistoryRow> => ({
   ...row,
   role: message.role,
-  message: await storeLarge(`${row.taskId}/history/${row.seq}`, message),
+  message: await storeLarge(row.taskId, message),
 })
 
 /** Adds a row, or returns false where its place is taken. */

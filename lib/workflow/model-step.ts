@@ -2,6 +2,7 @@ import type { Agent } from '../agent/agent.ts'
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
 import { log } from '../core/log.ts'
 import { wellFormed } from '../core/well-formed.ts'
+import { small } from '../data/large.ts'
 import { generate } from '../llm/generate.ts'
 import { ModelReference, openModel } from '../llm/provider.ts'
 import { append, type Entry } from '../task/history.ts'
@@ -54,5 +55,5 @@ export const modelStep = async (
   }
   const message = wellFormed(response.message)
   if (!(await append(row, message))) throw LEASE_LOST
-  return { ...row, role: 'assistant', message: { inline: null }, content: message }
+  return { ...row, role: 'assistant', message: small(null), content: message }
 }

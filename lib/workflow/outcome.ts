@@ -1,7 +1,7 @@
 import { type Clock, isoIn, systemClock } from '../core/clock.ts'
 import type { AppError } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
-import { storeLarge } from '../data/large.ts'
+import { small, storeLarge } from '../data/large.ts'
 import * as table from '../data/table.ts'
 import { textOf } from '../llm/message.ts'
 import type { ModelErrorDetails } from '../llm/model-error.ts'
@@ -59,12 +59,7 @@ export const complete = async (
   if (last.finishReason === 'content-filter')
     return fail(task, 'ANSWER_FILTERED', "The model's answer was cut off by its filter.", clock)
   const text = textOf(last.content)
-  return end(
-    task,
-    'COMPLETED',
-    { finalResponse: await storeLarge(`${task.id}/final`, text) },
-    clock,
-  )
+  return end(task, 'COMPLETED', { finalResponse: await storeLarge(task.id, text) }, clock)
 }
 
 /** Completes the task in favour of the one that goes on in its place. */
@@ -73,7 +68,7 @@ export const handOver = (
   { to, content }: { to: Id<'task'>; content: string },
   clock: Clock = systemClock,
 ): Promise<TickOutcome> =>
-  end(task, 'COMPLETED', { finalResponse: { inline: content }, handoverTo: to }, clock)
+  end(task, 'COMPLETED', { finalResponse: small(content), handoverTo: to }, clock)
 
 export const fail = (task: Task, code: string, message: string, clock: Clock = systemClock) =>
   end(task, 'FAILED', { error: { code, message } }, clock)

@@ -3,7 +3,7 @@ import { isOverdue } from '../call/receipt.ts'
 import { CallResult, callKey, ENDED, moveCall, ToolCall } from '../call/tool-call.ts'
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
 import type { Id } from '../core/ids.ts'
-import { loadLarge, storeLarge } from '../data/large.ts'
+import { loadLarge, small, storeLarge } from '../data/large.ts'
 import * as table from '../data/table.ts'
 import { finalText, getTasks, type Task, type TaskStatus, TERMINAL } from '../task/task.ts'
 
@@ -87,7 +87,7 @@ const lookAt = async (seen: ToolCall, clock: Clock): Promise<Looked> => {
 const giveUp = async (call: ToolCall, clock: Clock): Promise<ToolCall> => {
   const result = { isError: true, content: 'The operation could not be started; nothing ran.' }
   const outcome = await moveCall(call, ['REQUESTED', 'APPROVED'], 'FAILED', {
-    set: { endedAt: isoNow(clock), result: { inline: result } },
+    set: { endedAt: isoNow(clock), result: small(result) },
   })
   return outcome.item ?? call
 }
@@ -133,7 +133,7 @@ const writeAnswer = async (call: ToolCall, children: Task[], clock: Clock): Prom
   const outcome = await table.update(
     ToolCall,
     callKey(call.id),
-    { set: { answer: await storeLarge(`${call.id}/answer`, answer) } },
+    { set: { answer: await storeLarge(call.id, answer) } },
     { where: { answer: { test: 'absent' } } },
   )
   return outcome.item ?? call
