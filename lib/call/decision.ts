@@ -52,6 +52,8 @@ export const approve = async (
   call: ToolCall,
   { digest, by, clock = systemClock, also = [], admission }: Seen & { admission?: Admission },
 ): Promise<ToolCall> => {
+  // Nothing is stored of an edit that comes to nothing.
+  if (!isDecidable(call, digest, clock)) throw await whyNot(call.id, digest, clock)
   const edited = admission && (await editOf(call, admission))
   return decide(call, { digest, by, clock, also }, 'APPROVED', {
     decision: { digest: edited?.digest ?? digest, decision: 'approve' },
@@ -105,7 +107,7 @@ const decide = async (
   }: { decision: Omit<Decision, 'callId' | 'by' | 'at'>; set?: Partial<ToolCall> },
 ): Promise<ToolCall> => {
   const at = isoNow(clock)
-  if (call.status === 'PENDING_APPROVAL' && call.digest === digest && !hasExpired(call, clock)) {
+  if (isDecidable(call, digest, clock)) {
     const outcome = await transact([
       {
         // Replaces one about the same digest: after a change and its undoing it is asked again.
@@ -123,6 +125,9 @@ const decide = async (
   }
   throw await whyNot(call.id, digest, clock)
 }
+
+const isDecidable = (call: ToolCall, digest: string, clock: Clock): boolean =>
+  call.status === 'PENDING_APPROVAL' && call.digest === digest && !hasExpired(call, clock)
 
 const whyNot = async (callId: Id<'call'>, digest: string, clock: Clock): Promise<AppError> => {
   const call = await getCall(callId)

@@ -22,6 +22,8 @@ export type TickOutcome = {
 /** Failed model requests in a row before the task fails. */
 export const MAX_MODEL_FAILURES = 4
 const RETRY_BASE_SECONDS = 5
+/** The longest wait for a provider, whatever it asks for: a task that sleeps for days looks dead. */
+export const MAX_RETRY_SECONDS = 3_600
 /** What the sweeper gives a wait beyond its end. */
 const WAIT_GRACE_MS = 60_000
 
@@ -86,7 +88,8 @@ export const retryOrFail = async (
   const failures = task.failures + 1
   if (!details.is_retryable || failures >= MAX_MODEL_FAILURES)
     return fail(task, details.kind.toUpperCase().replaceAll('-', '_'), error.message, clock)
-  const seconds = details.retry_after_seconds ?? RETRY_BASE_SECONDS * 2 ** failures
+  const asked = details.retry_after_seconds ?? RETRY_BASE_SECONDS * 2 ** failures
+  const seconds = Math.min(asked, MAX_RETRY_SECONDS)
   const until = isoIn(seconds * 1_000, clock)
   const due = dueIndex(task.id, isoIn(seconds * 1_000 + WAIT_GRACE_MS, clock))
   await move(task, 'QUEUED', { set: { failures, ...due }, clock })

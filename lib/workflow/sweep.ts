@@ -45,8 +45,11 @@ export const sweep = async (
       try {
         await lookAfter(item, abandoned, clock)
       } catch (error) {
-        // One task that can't be helped must not keep the others waiting.
+        // One task that can't be helped must not keep the others waiting, now or the next time.
         log('error', 'sweep-failed', { taskId: item.id, ...errorFields(error) })
+        await postpone(item, clock).catch(failure =>
+          log('error', 'sweep-not-postponed', { taskId: item.id, ...errorFields(failure) }),
+        )
       }
     }
   }
@@ -68,15 +71,17 @@ const lookAfter = async (seen: Task, abandoned: boolean, clock: Clock): Promise<
   if (execution === 'FAILED' || execution === 'TIMED_OUT') return goOnAfterFailure(task, clock)
   if (execution !== 'RUNNING') await startGeneration(task, clock)
   else if (task.wakeSeq > task.seenWakeSeq) await deliver(task, clock)
-  await table.update(
-    TaskSchema,
-    taskKey(task.id),
-    { set: dueIndex(task.id, isoIn(AGAIN_MS, clock)) },
-    {
-      where: { status: task.status, wakeSeq: task.wakeSeq, fence: task.fence },
-    },
-  )
+  await postpone(task, clock)
 }
+
+/** Has the next sweeps pass a task over for a while, unless it has moved meanwhile. */
+const postpone = ({ id, status, wakeSeq, fence }: Task, clock: Clock) =>
+  table.update(
+    TaskSchema,
+    taskKey(id),
+    { set: dueIndex(id, isoIn(AGAIN_MS, clock)) },
+    { where: { status, wakeSeq, fence } },
+  )
 
 const breakLease = (task: Task) =>
   table.update(TaskSchema, taskKey(task.id), { remove: ['leaseUntil', 'token'] })

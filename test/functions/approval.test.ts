@@ -148,6 +148,52 @@ describe('a call that asks for approval', () => {
   })
 })
 
+describe('several calls that ask for approval in one step', () => {
+  const step = async (name: string) => {
+    agent = await world.createAgent(['probe', 'time'])
+    const id = await world.createTask(
+      agent,
+      `/probe send {"text": "${name}-a"}`,
+      '/time convert {"epoch": 0}',
+      `/probe send {"text": "${name}-b"}`,
+      '',
+      `/probe send {"text": "${name}-c"}`,
+    )
+    const calls = await world.untilApproval(id, 2)
+    const named = (text: string) => calls.find(call => call.arguments.text === `${name}-${text}`)
+    return { id, a: named('a') ?? calls[0], b: named('b') ?? calls[0] }
+  }
+  const toolRows = async (id: string) =>
+    (await world.history(id)).filter(({ role }) => role === 'tool').map(({ text }) => text)
+
+  it('keep their own answers, in whatever order they are decided, and so does one that asks for none', async () => {
+    const { id, a, b } = await step('mixed')
+    await world.decide(b, 'approve')
+    await world.untilCall(b.id, 'COMPLETED')
+    expect((await world.getTask(id)).status).toBe('PENDING_APPROVAL')
+    await world.decide(a, 'reject', { reason: 'Not that one.' })
+    // The next step asks again: a second wait is a wait like the first.
+    const [c] = await world.untilApproval(id)
+    expect(await toolRows(id)).toEqual([
+      'Action rejected by user: Not that one.',
+      expect.any(String),
+      'Sent mixed-b',
+    ])
+    await world.decide(c, 'approve')
+    await world.untilTask(id, 'COMPLETED')
+    expect(['a', 'b', 'c'].map(letter => sent(`mixed-${letter}`).length)).toEqual([0, 1, 1])
+  })
+
+  it('each run once where all are decided at once', async () => {
+    const { id, a, b } = await step('together')
+    await Promise.all([world.decide(a, 'approve'), world.decide(b, 'approve')])
+    const [c] = await world.untilApproval(id)
+    await world.decide(c, 'reject')
+    await world.untilTask(id, 'COMPLETED')
+    expect(['a', 'b', 'c'].map(letter => sent(`together-${letter}`).length)).toEqual([1, 1, 0])
+  })
+})
+
 describe('settings that change between approval and start', () => {
   /** Approves while the operation can't start, by holding the task's wake back until later. */
   const approvedUnder = async (text: string, change: () => Promise<unknown>) => {

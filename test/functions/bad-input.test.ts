@@ -288,6 +288,12 @@ const ASKS: Record<string, Ask> = {
     path: callPath('/approve'),
     body: { digest },
   },
+  'a decision with a wrong digest and a long edit': {
+    status: 409,
+    code: 'DIGEST_MISMATCH',
+    path: callPath('/approve'),
+    body: { digest, arguments: { where: 'x'.repeat(200_000) } },
+  },
   'a rejection with a wrong digest': {
     status: 409,
     code: 'DIGEST_MISMATCH',

@@ -6,7 +6,7 @@ import { getAgent } from '../../../lib/agent/agent.ts'
 import { type Id, newId } from '../../../lib/core/ids.ts'
 import { createTask } from '../../../lib/task/create.ts'
 import { getTask, type Task } from '../../../lib/task/task.ts'
-import { MAX_MODEL_FAILURES } from '../../../lib/workflow/outcome.ts'
+import { MAX_MODEL_FAILURES, MAX_RETRY_SECONDS } from '../../../lib/workflow/outcome.ts'
 import { tick } from '../../../lib/workflow/tick.ts'
 import { startWorld, type World } from '../../world.ts'
 import { type Scripted, WIRES } from '../llm/wires.ts'
@@ -136,6 +136,15 @@ describe('a model request that fails', () => {
     expect(waits).toEqual([10, 20, 40])
     expect(await runTick({ id, generation: 0 })).toMatchObject({ outcome: 'end' })
     expect((await getTask(id)).status).toBe('FAILED')
+  })
+
+  it('waits no longer than an hour, whatever the provider asks for', async () => {
+    replies = [{ status: 429, retryAfter: String(MAX_RETRY_SECONDS + 1) }]
+    const id = newId('task')
+    await createTask({ id, agent: await getAgent(agent), prompt: 'Calculate.' })
+    const { until } = await runTick({ id, generation: 0 })
+    const seconds = (Date.parse(until) - Date.now()) / 1_000
+    expect(Math.round(seconds)).toBe(MAX_RETRY_SECONDS)
   })
 
   const runTick = (task: Pick<Task, 'id' | 'generation'>) =>
