@@ -15,9 +15,10 @@ export const cancelTask = async (task: Task, clock: Clock = systemClock): Promis
   await cancelBelow(task, clock)
   if (!TERMINAL.includes(task.status)) await endTask(task, 'CANCELLED', {}, { clock })
   await withdrawCalls(task, clock)
+  const ended = await getTask(task.id)
   // Its execution would wait on for a day, for nothing.
-  if (task.token !== undefined) await sendToken(task.token)
-  return getTask(task.id)
+  if (ended.token !== undefined) await sendToken(ended.token)
+  return ended
 }
 
 /** Forbids every further step from this task down, and ends all that is below it. */

@@ -29,7 +29,7 @@ export const endTask = async (
         // A child stays in the sweeper's list until its parent was told.
         ...(task.parentId ? dueIndex(task.id, isoIn(REPORT_GRACE_MS, clock)) : {}),
       },
-      remove: ['token', 'leaseUntil', ...(task.parentId ? [] : DUE_ATTRIBUTES)],
+      remove: ['leaseUntil', ...(task.parentId ? [] : DUE_ATTRIBUTES)],
     },
     clock,
   )

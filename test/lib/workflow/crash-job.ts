@@ -1,8 +1,9 @@
 import { expect } from 'vitest'
 import * as z from 'zod'
-import { getCall } from '../../../lib/call/tool-call.ts'
+import { getCall, listWaiting } from '../../../lib/call/tool-call.ts'
 import { derivedId, type Id } from '../../../lib/core/ids.ts'
 import { listAssets } from '../../../lib/media/asset.ts'
+import { getLedger } from '../../../lib/task/ledger.ts'
 import { finalText, getTask } from '../../../lib/task/task.ts'
 import { defineTool } from '../../../lib/tool/define.ts'
 import { answerOf, readConversation } from '../../../lib/workflow/conversation.ts'
@@ -103,6 +104,31 @@ export const playJob = async (
   else await checkJob(rootId, name, { settled, role })
   expect([...machine.executions.values()].every(({ state }) => state === 'ended')).toBe(true)
   return { commands: [...machine.commands], settled }
+}
+
+/** Cancels the job while it waits, with a fault in that; whoever is told of one tries again. */
+export const cancelJob = async (
+  { world, machine, planner, promptOf }: CrashWorld,
+  fault?: Fault,
+) => {
+  machine.begin(undefined)
+  const name = `job-${++jobs}`
+  const rootId = await createJob(world, { agent_id: planner, prompt: promptOf(name) }, name)
+  await machine.settle()
+  machine.expect(fault)
+  const cancel = () => world.request('POST', `/api/v1/tasks/${rootId}/cancel`)
+  const answer = await cancel()
+  const commands = [...machine.commands]
+  const steps = (await getLedger(rootId))?.steps
+  await machine.settle()
+  if (answer.status !== 200) expect((await cancel()).status).toBe(200)
+  await machine.settle()
+  expect(sent).not.toContain(name)
+  expect((await getTask(rootId)).status).toBe('CANCELLED')
+  expect((await getLedger(rootId))?.steps).toBe(steps)
+  expect((await listWaiting(ADMIN, { limit: 100 })).items).toEqual([])
+  expect([...machine.executions.values()].every(({ state }) => state === 'ended')).toBe(true)
+  return { commands }
 }
 
 const createJob = async (world: World, body: object, name: string) => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { type CrashWorld, playJob, startCrashWorld } from './crash-job.ts'
+import { type CrashWorld, cancelJob, playJob, startCrashWorld } from './crash-job.ts'
 import type { Command, Fault } from './machine.ts'
 
 // A whole job is played once for each command that any of its functions sends, and each time
@@ -46,4 +46,10 @@ it.each(Object.keys(FAULTS) as Fault['how'][])(
 
 it('a job ends as promised where every command is sent twice', async () => {
   await playJob(world, undefined, { twice: true })
+})
+
+it('a job that is cancelled is cancelled for good, wherever its cancelling dies', async () => {
+  const { commands } = await cancelJob(world)
+  for (const [at, command] of commands.entries())
+    if (!isRead(command)) await cancelJob(world, { at, how: 'killed after' })
 })

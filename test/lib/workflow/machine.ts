@@ -172,20 +172,26 @@ export const createMachine = () => {
 
   let nextSweep = 0
 
+  /** Counts commands from here on, up to a fault. */
+  const expect = (next: Fault | undefined, options: { twice?: boolean } = {}) => {
+    fault = next
+    faulted = undefined
+    isTwice = options.twice ?? false
+    commands.length = 0
+  }
+
   return {
     alive,
     wrap,
     install,
     commands,
     executions,
+    expect,
     /** The command that the fault hit, if it has. */
     faulted: () => faulted,
 
     begin: (next: Fault | undefined, options: { twice?: boolean } = {}) => {
-      fault = next
-      faulted = undefined
-      isTwice = options.twice ?? false
-      commands.length = 0
+      expect(next, options)
       executions.clear()
       nextSweep = Date.now() + SWEEP_MS
     },
