@@ -27,6 +27,7 @@ export type CallView = {
   digest: string
   arguments: Record<string, unknown>
   decided_at: string | null
+  truncated: boolean
   result: { is_error: boolean; code: string | null; content: string; data: unknown } | null
 }
 

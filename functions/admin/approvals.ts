@@ -9,7 +9,7 @@ import { notFound } from '../../lib/core/errors.ts'
 import { batchGet } from '../../lib/data/table.ts'
 import { decidableCall, governingUser, readableCall } from '../../lib/http/access.ts'
 import { authenticated, createApp, handlerOf } from '../../lib/http/app.ts'
-import { presentCall } from '../../lib/http/present-call.ts'
+import { presentCall, presentCalls } from '../../lib/http/present-call.ts'
 import { objectOf, readBody, readPage } from '../../lib/http/request.ts'
 import { DEFAULT_MAX_RESULT_CHARS } from '../../lib/tool/define.ts'
 import { findTool } from '../../lib/tool/registry.ts'
@@ -50,7 +50,7 @@ app.get('/api/v1/approvals', authenticated, async context => {
   const { items, cursor } = await listWaiting(principalId, readPage(context))
   const calls = await Promise.all(items.map(call => elapseCall(call)))
   return context.json({
-    data: await Promise.all(calls.filter(isWaiting).map(presentCall)),
+    data: await presentCalls(calls.filter(isWaiting)),
     next_cursor: cursor ?? null,
   })
 })

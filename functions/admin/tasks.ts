@@ -1,30 +1,31 @@
 import * as z from 'zod'
 import { getAgent } from '../../lib/agent/agent.ts'
+import type { ToolCall } from '../../lib/call/tool-call.ts'
 import { notFound } from '../../lib/core/errors.ts'
 import { idOf } from '../../lib/core/ids.ts'
+import { decodePlace, encodePlace } from '../../lib/data/cursor.ts'
 import { governedTask, governingUser, readableTask } from '../../lib/http/access.ts'
 import { authenticated, createApp, handlerOf } from '../../lib/http/app.ts'
-import { presentCall } from '../../lib/http/present-call.ts'
-import { presentTask } from '../../lib/http/present-task.ts'
+import { presentCalls } from '../../lib/http/present-call.ts'
+import { presentHistory } from '../../lib/http/present-history.ts'
+import { presentTask, presentTasks } from '../../lib/http/present-task.ts'
 import { creationOf, readBody, readPage, sameRequest } from '../../lib/http/request.ts'
-import { textOf, toolCalls } from '../../lib/llm/message.ts'
+import { createRoom, type Room } from '../../lib/http/room.ts'
 import { governs } from '../../lib/principal/caller.ts'
 import { createTask, MAX_PROMPT_CHARS } from '../../lib/task/create.ts'
 import { getLedger } from '../../lib/task/ledger.ts'
 import { listTasks } from '../../lib/task/task.ts'
 import { cancelTask } from '../../lib/workflow/cancel.ts'
-import {
-  answerOf,
-  type Conversation,
-  callIdsOf,
-  readConversation,
-} from '../../lib/workflow/conversation.ts'
-import { startGeneration } from '../../lib/workflow/execution.ts'
+import { readConversation } from '../../lib/workflow/conversation.ts'
+import { launch } from '../../lib/workflow/execution.ts'
 
 const TaskBody = z.strictObject({
   agent_id: idOf('agent'),
   prompt: z.string().min(1).max(MAX_PROMPT_CHARS),
 })
+
+/** A task shows so many of its calls; its history has them all. */
+export const MAX_SHOWN_CALLS = 200
 
 const app = createApp()
 
@@ -36,7 +37,7 @@ app.post('/api/v1/tasks', authenticated, async context => {
   const { id, requestHash } = creationOf(context, 'task', { caller, route: 'tasks', body })
   const { task, created } = await createTask({ id, agent, prompt: body.prompt, requestHash })
   if (!created) sameRequest(task.requestHash, requestHash)
-  if (task.generation === 0) await startGeneration(task)
+  await launch(task)
   return context.json({ data: await presentTask(task) }, created ? 201 : 200)
 })
 
@@ -44,19 +45,18 @@ app.get('/api/v1/tasks', authenticated, async context => {
   const caller = context.get('caller')
   const by = caller.kind === 'agent' ? { agentId: caller.id } : { principalId: caller.principalId }
   const { items, cursor } = await listTasks(by, readPage(context))
-  return context.json({
-    data: await Promise.all(items.map(presentTask)),
-    next_cursor: cursor ?? null,
-  })
+  return context.json({ data: await presentTasks(items), next_cursor: cursor ?? null })
 })
 
 app.get('/api/v1/tasks/:id', authenticated, async context => {
   const task = await readableTask(context)
   const [{ calls }, ledger] = await Promise.all([readConversation(task.id), getLedger(task.rootId)])
+  const room = createRoom()
   return context.json({
     data: {
-      ...(await presentTask(task)),
-      tool_calls: await Promise.all([...calls.values()].map(presentCall)),
+      ...(await presentTask(task, room)),
+      tool_call_count: calls.size,
+      tool_calls: await presentLatest([...calls.values()], room),
       // Of the whole tree that the task is in.
       usage: {
         steps: ledger?.steps ?? 0,
@@ -69,7 +69,16 @@ app.get('/api/v1/tasks/:id', authenticated, async context => {
 
 app.get('/api/v1/tasks/:id/history', authenticated, async context => {
   const task = await readableTask(context)
-  return context.json({ data: await presentHistory(await readConversation(task.id)) })
+  const { limit, cursor } = readPage(context)
+  const scope = `history:${task.id}`
+  const { rows, next } = await presentHistory(await readConversation(task.id), {
+    from: cursor === undefined ? 0 : decodePlace(cursor, scope),
+    limit,
+  })
+  return context.json({
+    data: rows,
+    next_cursor: next === undefined ? null : encodePlace(next, scope),
+  })
 })
 
 app.post('/api/v1/tasks/:id/cancel', authenticated, async context => {
@@ -79,40 +88,6 @@ app.post('/api/v1/tasks/:id/cancel', authenticated, async context => {
 
 export const handler = handlerOf(app)
 
-/** The conversation as rows: what tools answered stands after the step that asked. */
-const presentHistory = async (conversation: Conversation) => {
-  const rows = await Promise.all(
-    conversation.entries.map(async entry => {
-      const { content, createdAt: created_at } = entry
-      if (content.role === 'user') return [{ role: 'user', text: content.text, created_at }]
-      const ids = callIdsOf(entry)
-      const calls = toolCalls(content).map(({ toolName, input }, index) => ({
-        call_id: ids[index],
-        tool: toolName,
-        arguments: input,
-      }))
-      const answers = await Promise.all(
-        ids.map(async (id, index) => ({
-          role: 'tool',
-          call_id: id,
-          tool: calls[index]?.tool,
-          answer: await answerOf(conversation.calls.get(id)),
-        })),
-      )
-      return [
-        {
-          role: 'assistant',
-          text: textOf(content),
-          tool_calls: calls,
-          model: entry.model ?? null,
-          finish_reason: entry.finishReason ?? null,
-          created_at,
-        },
-        ...answers.flatMap(({ answer, ...row }) =>
-          answer ? [{ ...row, text: answer.content, is_error: answer.isError }] : [],
-        ),
-      ]
-    }),
-  )
-  return rows.flat()
-}
+/** The latest calls, in order; where not all of them fit whole, the newest ones do. */
+const presentLatest = async (calls: ToolCall[], room: Room) =>
+  (await presentCalls(calls.slice(-MAX_SHOWN_CALLS).toReversed(), room)).toReversed()

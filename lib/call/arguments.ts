@@ -5,11 +5,23 @@ import type { Operation } from '../tool/define.ts'
 /** What is wrong with one argument, as a model or a person can mend it. */
 export type ArgumentProblem = { field: string; message: string }
 
+/**
+ * Arguments at most, in bytes of JSON: a document of 1 MiB with all its escapes, and few enough
+ * that a call can be shown whole within Lambda's 6 MB.
+ */
+export const MAX_ARGUMENT_BYTES = 2.5 * 1024 * 1024
+
 /** The arguments as the operation declares them, or VALIDATION_ERROR that lists every problem. */
 export const validateArguments = (
   operation: Operation,
   values: Record<string, unknown>,
 ): Record<string, unknown> => {
+  const bytes = Buffer.byteLength(JSON.stringify(values))
+  if (bytes > MAX_ARGUMENT_BYTES)
+    throw new AppError(
+      'VALIDATION_ERROR',
+      `The arguments of "${operation.name}" have ${bytes} bytes; at most ${MAX_ARGUMENT_BYTES} fit. Send less in one go.`,
+    )
   const parsed = operation.parameters.safeParse(values)
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.flatMap(issue => problemsOf(operation, issue))

@@ -2,13 +2,11 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { log } from '../core/log.ts'
 import { wellFormed } from '../core/well-formed.ts'
-import { type Json, type ToolResult, toResult } from '../tool/result.ts'
+import { toResult } from '../tool/result.ts'
 import type { Admission } from './gate.ts'
 import { maskSecrets } from './mask.ts'
+import { shortenData, shortenText } from './shorten.ts'
 import type { CallResult, ToolCall } from './tool-call.ts'
-
-/** What a model sees of a result that is too long for it. */
-const PREVIEW_CHARS = 2_000
 
 /**
  * Runs an operation's code and returns what came of it; nothing that it throws gets past here.
@@ -37,19 +35,25 @@ export const execute = async (
       }),
     )
     const masked = maskSecrets(wellFormed(toResult(value)), settings.secrets)
-    return { isError: false, ...(await shorten(call, masked, tool.maxResultChars)) }
+    return {
+      isError: false,
+      ...masked,
+      content: await shortenText(call.id, masked.content, tool.maxResultChars),
+      ...(masked.data === undefined ? {} : { data: await shortenData(call.id, masked.data) }),
+    }
   } catch (error) {
     // Its message may repeat arguments: that is for the call's record alone.
     log('warn', 'tool-call-failed', { callId: call.id, ...kindOfError(error) })
     const message = error instanceof Error ? error.message : String(error)
+    const text = maskSecrets(message.toWellFormed(), settings.secrets)
     return {
       isError: true,
-      content:
-        maskSecrets(message.toWellFormed(), settings.secrets) ||
-        'The tool failed without saying why.',
+      content: await shortenText(call.id, text || FAILED_SILENTLY, tool.maxResultChars),
     }
   }
 }
+
+const FAILED_SILENTLY = 'The tool failed without saying why.'
 
 /** Where a tool failed, without a word of what it said. */
 const kindOfError = (error: unknown): Record<string, unknown> => {
@@ -74,25 +78,4 @@ const withTimeout = async <T>(
   } finally {
     signal.removeEventListener('abort', onAbort)
   }
-}
-
-/** Keeps a long result whole in the bucket and tells the model where it is. */
-const shorten = async (
-  call: ToolCall,
-  result: ToolResult,
-  maxChars: number,
-): Promise<ToolResult> => {
-  if (result.content.length <= maxChars) return result
-  const objectKey = `results/${call.id}`
-  const { putObject } = await import('../data/objects.ts')
-  await putObject(objectKey, result.content, 'text/plain; charset=utf-8')
-  const note: Json = {
-    truncated: true,
-    original_size_chars: result.content.length,
-    cap_chars: maxChars,
-    preview: result.content.slice(0, PREVIEW_CHARS),
-    hint: 'The result is too long to show. Ask for less, or for a part of it.',
-    full_output: objectKey,
-  }
-  return { ...result, content: JSON.stringify(note) }
 }

@@ -29,8 +29,24 @@ export const decodeCursor = (text: string, list: List): Record<string, Attribute
   const { data: position } = Position.safeParse(tryJson(Buffer.from(text, 'base64url').toString()))
   if (position && isWithin(position, list))
     return Object.fromEntries(Object.entries(position).map(([name, S]) => [name, { S }]))
-  throw new AppError('BAD_REQUEST', 'This cursor is not of this list. Leave it out to start anew.')
+  throw foreignCursor()
 }
+
+/** A place in a list that is not a query's: how far into `scope` a page came. */
+export const encodePlace = (place: number, scope: string): string =>
+  Buffer.from(JSON.stringify([scope, place])).toString('base64url')
+
+/** The place that a cursor holds, or BAD_REQUEST where it is damaged or of another list. */
+export const decodePlace = (text: string, scope: string): number => {
+  const place = Place.safeParse(tryJson(Buffer.from(text, 'base64url').toString()))
+  if (place.success && place.data[0] === scope) return place.data[1]
+  throw foreignCursor()
+}
+
+const Place = z.tuple([z.string(), z.int().min(0)])
+
+const foreignCursor = () =>
+  new AppError('BAD_REQUEST', 'This cursor is not of this list. Leave it out to start anew.')
 
 const isWithin = (
   position: Record<string, string>,

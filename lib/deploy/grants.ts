@@ -30,7 +30,11 @@ const PRINCIPALS = ['user_*', 'group_*']
 const CALLERS: Access<RowAction> = { actions: READ, keys: ['key_*', ...PRINCIPALS] }
 const CALLS: Grant = {
   rows: [{ actions: READ_AND_WRITE, keys: ['call_*'] }],
-  objects: [{ actions: OBJECTS, keys: ['large/call_*'] }],
+  objects: [
+    { actions: OBJECTS, keys: ['large/call_*'] },
+    // What is too long for a model to read.
+    { actions: ['PutObject'], keys: ['results/call_*'] },
+  ],
 }
 
 const ownedBy = (owners: readonly string[], kind: string) => owners.map(owner => `${owner}#${kind}`)
@@ -95,7 +99,6 @@ const floorOf = (tool: string | undefined): Grant[] => [
         keys: ['agent_*', 'decision#call_*', ...(tool === undefined ? [] : [`settings#${tool}`])],
       },
     ],
-    objects: [{ actions: ['PutObject'], keys: ['results/call_*'] }],
   },
   CALLS,
 ]

@@ -1,11 +1,23 @@
 import * as z from 'zod'
 import { resultOf } from '../call/receipt.ts'
 import type { ToolCall } from '../call/tool-call.ts'
-import { loadLarge } from '../data/large.ts'
+import { bytesOf, loadLarge } from '../data/large.ts'
+import { createRoom, type Room } from './room.ts'
 
-/** A tool call on the wire, as people see it: with the data that no model gets. */
-export const presentCall = async (call: ToolCall) => {
-  const result = await resultOf(call)
+/** Calls on the wire, in order: whole while there is room, and then without what is long. */
+export const presentCalls = async (calls: ToolCall[], room: Room = createRoom()) => {
+  const presented = []
+  for (const call of calls) presented.push(await presentCall(call, room))
+  return presented
+}
+
+/**
+ * A tool call on the wire, as people see it: with the data that no model gets. Where there is no
+ * room for them its arguments and result are null, and `truncated` says so.
+ */
+export const presentCall = async (call: ToolCall, room: Room = createRoom()) => {
+  const fits = room.take(bytesOf(call.arguments) + (call.result ? bytesOf(call.result) : 0))
+  const result = fits ? await resultOf(call) : undefined
   return {
     id: call.id,
     status: call.status,
@@ -15,7 +27,7 @@ export const presentCall = async (call: ToolCall) => {
     tool: call.tool,
     operation: call.operation,
     description: call.description,
-    arguments: await loadLarge(z.record(z.string(), z.unknown()), call.arguments),
+    arguments: fits ? await loadLarge(z.record(z.string(), z.unknown()), call.arguments) : null,
     requires_approval: call.requiresApproval,
     digest: call.digest ?? null,
     approval_expires_at: call.approvalExpiresAt ?? null,
@@ -24,6 +36,7 @@ export const presentCall = async (call: ToolCall) => {
     created_at: call.createdAt,
     started_at: call.startedAt ?? null,
     ended_at: call.endedAt ?? null,
+    truncated: !fits,
     result: result
       ? {
           is_error: result.isError,

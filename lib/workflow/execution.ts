@@ -9,7 +9,7 @@ import { stepFunctions } from '../aws/step-functions.ts'
 import { type Clock, isoIn, systemClock } from '../core/clock.ts'
 import { config } from '../core/config.ts'
 import { newNonce } from '../core/ids.ts'
-import { log } from '../core/log.ts'
+import { errorFields, log } from '../core/log.ts'
 import * as table from '../data/table.ts'
 import { START_GRACE_MS } from '../task/create.ts'
 import { dueIndex, OPEN, Task, taskKey } from '../task/task.ts'
@@ -74,3 +74,16 @@ const executionName = ({ id, generation }: Task): string => `${id}-${generation}
 /** arn:…:stateMachine:NAME becomes arn:…:execution:NAME:<execution>. */
 const executionArn = (task: Task): string =>
   `${config('stateMachineArn').replace(':stateMachine:', ':execution:')}:${executionName(task)}`
+
+/**
+ * Starts a task that was just made. It is there and will run: that it did not start at once is no
+ * failure of whoever made it, and the sweeper starts it.
+ */
+export const launch = async (task: Task, clock: Clock = systemClock): Promise<void> => {
+  if (task.generation > 0) return
+  try {
+    await startGeneration(task, clock)
+  } catch (error) {
+    log('warn', 'start-left-to-sweeper', { taskId: task.id, ...errorFields(error) })
+  }
+}

@@ -2,10 +2,9 @@ import type { Agent } from '../agent/agent.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { derivedId, type Id } from '../core/ids.ts'
-import { errorFields, log } from '../core/log.ts'
 import { createTask, MAX_DEPTH } from '../task/create.ts'
 import { getTask, type Task, TERMINAL } from '../task/task.ts'
-import { startGeneration } from './execution.ts'
+import { launch } from './execution.ts'
 
 export type Spawn = {
   /** The task that asks, and the call with which it does. */
@@ -35,17 +34,8 @@ export const spawnTask = async (
       `Sub-agents nest at most ${MAX_DEPTH} deep, and this task is at that depth: do the work here.`,
     )
   const { task } = await createTask({ id: derivedId('task', callId), agent, prompt, place }, clock)
-  if (task.generation === 0) await start(task, clock)
+  await launch(task, clock)
   return task
-}
-
-/** The task is there and will run: that it did not start at once is no failure of the call. */
-const start = async (task: Task, clock: Clock): Promise<void> => {
-  try {
-    await startGeneration(task, clock)
-  } catch (error) {
-    log('warn', 'start-left-to-sweeper', { taskId: task.id, ...errorFields(error) })
-  }
 }
 
 const placeUnder = ({ id, rootId, ancestors }: Task) => ({

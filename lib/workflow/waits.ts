@@ -1,11 +1,13 @@
 import { elapse, lose } from '../call/elapse.ts'
 import { isOverdue } from '../call/receipt.ts'
+import { shortenText } from '../call/shorten.ts'
 import { CallResult, callKey, ENDED, moveCall, ToolCall } from '../call/tool-call.ts'
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
 import type { Id } from '../core/ids.ts'
 import { loadLarge, small, storeLarge } from '../data/large.ts'
 import * as table from '../data/table.ts'
 import { finalText, getTasks, type Task, type TaskStatus, TERMINAL } from '../task/task.ts'
+import { DEFAULT_MAX_RESULT_CHARS } from '../tool/define.ts'
 
 /** What a step's calls come to: all answered, waiting for something, or handed over. */
 export type StepState =
@@ -127,7 +129,7 @@ const writeAnswer = async (call: ToolCall, children: Task[], clock: Clock): Prom
   const outputs = await Promise.all(children.map(outputOf))
   const answer: CallResult = {
     isError: children.every(child => child.status !== 'COMPLETED'),
-    content: outputs.join('\n\n'),
+    content: await shortenText(call.id, outputs.join('\n\n'), DEFAULT_MAX_RESULT_CHARS),
     data: { spawned_sub_task_ids: children.map(child => child.id), answered_at: isoNow(clock) },
   }
   const outcome = await table.update(

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto'
+import type { Id } from '../core/ids.ts'
+import type { Json } from '../tool/result.ts'
+
+/** What is shown of a text that is too long, in characters. */
+export const PREVIEW_CHARS = 2_000
+/** What people see of a result's data beside it, in bytes of JSON. */
+export const MAX_DATA_BYTES = 256 * 1024
+
+/**
+ * A text that a model can read: one that is too long is kept whole in the bucket, under
+ * `results/<call>/`, and a note in its place shows its beginning and says where the rest is.
+ */
+export const shortenText = async (
+  callId: Id<'call'>,
+  text: string,
+  maxChars: number,
+): Promise<string> => {
+  if (text.length <= maxChars) return text
+  return JSON.stringify({
+    truncated: true,
+    original_size_chars: text.length,
+    cap_chars: maxChars,
+    preview: previewOf(text),
+    hint: 'The result is too long to show. Ask for less, or for a part of it.',
+    full_output: await keep(callId, text, 'text/plain; charset=utf-8'),
+  })
+}
+
+/** A result's data as an answer can hold it; longer data is kept whole in the bucket. */
+export const shortenData = async (callId: Id<'call'>, data: Json): Promise<Json> => {
+  const text = JSON.stringify(data)
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= MAX_DATA_BYTES) return data
+  return {
+    truncated: true,
+    original_size_bytes: bytes,
+    preview: previewOf(text),
+    full_output: await keep(callId, text, 'application/json'),
+  }
+}
+
+/** A beginning, without half a character at its end. */
+const previewOf = (text: string): string => text.slice(0, PREVIEW_CHARS).toWellFormed()
+
+/** Named by what is in it: another run of the same call can't change what this one said. */
+const keep = async (callId: Id<'call'>, text: string, contentType: string): Promise<string> => {
+  const objectKey = `results/${callId}/${createHash('sha256').update(text).digest('hex')}`
+  const { putObject } = await import('../data/objects.ts')
+  await putObject(objectKey, text, contentType)
+  return objectKey
+}

@@ -1,0 +1,95 @@
+import type { ToolCall } from '../call/tool-call.ts'
+import { bytesOf } from '../data/large.ts'
+import { textOf, toolCalls } from '../llm/message.ts'
+import type { Entry } from '../task/history.ts'
+import { answerOf, type Conversation, callIdsOf } from '../workflow/conversation.ts'
+import { createRoom } from './room.ts'
+
+/** What is shown of a text in an entry that is too long for any page, in characters. */
+export const MAX_CLIPPED_CHARS = 10_000
+
+/**
+ * A page of a conversation as rows, from an entry on: what tools answered stands after the step
+ * that asked. A page ends where there is no more room, and `next` says where the rest begins. An
+ * entry that no page has room for is shown with its texts clipped.
+ */
+export const presentHistory = async (
+  { entries, calls }: Conversation,
+  { from, limit }: { from: number; limit: number },
+): Promise<{ rows: HistoryRow[]; next: number | undefined }> => {
+  const room = createRoom()
+  const rows: HistoryRow[] = []
+  for (const [index, entry] of entries.entries()) {
+    if (index < from) continue
+    const answered = callIdsOf(entry).flatMap(id => calls.get(id) ?? [])
+    const fits = room.take(bytesOf(entry.message) + sum(answered.map(bytesOfAnswer)))
+    if (index - from === limit || (!fits && index > from)) return { rows, next: index }
+    const entryRows = await rowsOf(entry, calls)
+    rows.push(...(fits ? entryRows : entryRows.map(clipped)))
+  }
+  return { rows, next: undefined }
+}
+
+type CallText = { call_id: string | undefined; tool: string; arguments: string }
+
+export type HistoryRow = {
+  role: 'user' | 'assistant' | 'tool'
+  text: string
+  created_at?: string
+  truncated?: true
+  tool_calls?: CallText[]
+  model?: string | null
+  finish_reason?: string | null
+  call_id?: string
+  tool?: string
+  is_error?: boolean
+}
+
+const rowsOf = async (entry: Entry, calls: Conversation['calls']): Promise<HistoryRow[]> => {
+  const { content, createdAt: created_at } = entry
+  if (content.role === 'user') return [{ role: 'user', text: content.text, created_at }]
+  const ids = callIdsOf(entry)
+  const asked = toolCalls(content)
+  const answers = await Promise.all(
+    ids.map(async (id, index): Promise<HistoryRow[]> => {
+      const answer = await answerOf(calls.get(id))
+      const tool = asked[index]?.toolName ?? ''
+      return answer
+        ? [{ role: 'tool', call_id: id, tool, text: answer.content, is_error: answer.isError }]
+        : []
+    }),
+  )
+  return [
+    {
+      role: 'assistant',
+      text: textOf(content),
+      tool_calls: asked.map(({ toolName, input }, index) => ({
+        call_id: ids[index],
+        tool: toolName,
+        arguments: input,
+      })),
+      model: entry.model ?? null,
+      finish_reason: entry.finishReason ?? null,
+      created_at,
+    },
+    ...answers.flat(),
+  ]
+}
+
+const clipped = (row: HistoryRow): HistoryRow => ({
+  ...row,
+  text: cut(row.text),
+  ...(row.tool_calls
+    ? { tool_calls: row.tool_calls.map(call => ({ ...call, arguments: cut(call.arguments) })) }
+    : {}),
+  truncated: true,
+})
+
+const cut = (text: string): string => text.slice(0, MAX_CLIPPED_CHARS).toWellFormed()
+
+const bytesOfAnswer = ({ answer, result }: ToolCall): number => {
+  const stored = answer ?? result
+  return stored ? bytesOf(stored) : 0
+}
+
+const sum = (numbers: number[]): number => numbers.reduce((total, number) => total + number, 0)
