@@ -20,6 +20,7 @@ export type CallView = {
   id: string
   status: string
   task_id: string | null
+  root_task_id: string | null
   agent_id: string
   tool: string
   operation: string
@@ -129,9 +130,7 @@ const wordsOf = (stack: TestStack) => {
     /** Waits for the approvals that a task or those below it ask for. */
     untilApproval: (rootId: string, count = 1): Promise<[CallView, ...CallView[]]> =>
       until(`${count} approvals of ${rootId}`, async () => {
-        const [first, ...more] = (await approvals()).filter(
-          call => (call as unknown as { root_task_id: string }).root_task_id === rootId,
-        )
+        const [first, ...more] = (await approvals()).filter(call => call.root_task_id === rootId)
         return first && more.length === count - 1 ? [first, ...more] : undefined
       }),
 
