@@ -6,6 +6,7 @@ import { invokeOperation } from '../../lib/call/invoke.ts'
 import { settle } from '../../lib/call/settle.ts'
 import { listWaiting, type ToolCall } from '../../lib/call/tool-call.ts'
 import { notFound } from '../../lib/core/errors.ts'
+import { loadLarge } from '../../lib/data/large.ts'
 import { batchGet } from '../../lib/data/table.ts'
 import { decidableCall, governingUser, readableCall } from '../../lib/http/access.ts'
 import { authenticated, createApp, handlerOf } from '../../lib/http/app.ts'
@@ -66,7 +67,8 @@ app.post('/api/v1/tool-calls/:id/approve', authenticated, async context => {
     digest,
     by: context.get('caller').id,
     also: wakeWrites(call),
-    ...(edited ? { admission: await readmit(call, edited) } : {}),
+    admission: await readmit(call, edited ?? (await argumentsOf(call))),
+    edited: edited !== undefined,
   })
   await goOn(decided)
   return context.json({ data: await presentCall(decided) })
@@ -102,7 +104,9 @@ const isWaiting = ({ status }: ToolCall): boolean => status === 'PENDING_APPROVA
 /** That the task has to look is written with the decision: a crash in between loses neither. */
 const wakeWrites = ({ taskId }: ToolCall) => (taskId ? [wakeWrite(taskId)] : [])
 
-/** Edited arguments pass the gate like those that they replace. */
+const argumentsOf = (call: ToolCall) => loadLarge(z.record(z.string(), z.unknown()), call.arguments)
+
+/** What the gate makes of a call now: settings may have changed, and so may the arguments. */
 const readmit = async (call: ToolCall, values: Record<string, unknown>): Promise<Admission> => {
   const tool = await findTool(tools, call.tool)
   const found = await batchGet(gateKeys(call.tool, call.agentId, call.principalId))

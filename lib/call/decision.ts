@@ -44,21 +44,50 @@ type Seen = {
 }
 
 /**
- * Approves a call that waits, as it stands or with edited arguments (`admission` holds them,
- * validated). INVALID_STATE where it doesn't wait any more, DIGEST_MISMATCH where the person saw
- * another form of it.
+ * Approves a call that waits, as it stands or, where the person `edited` it, with other arguments;
+ * `admission` is what the gate makes of them now. INVALID_STATE where it doesn't wait any more,
+ * DIGEST_MISMATCH where what would run is not what the person saw: then it is put up again.
  */
 export const approve = async (
   call: ToolCall,
-  { digest, by, clock = systemClock, also = [], admission }: Seen & { admission?: Admission },
+  {
+    digest,
+    by,
+    clock = systemClock,
+    also = [],
+    admission,
+    edited,
+  }: Seen & { admission: Admission; edited: boolean },
 ): Promise<ToolCall> => {
-  // Nothing is stored of an edit that comes to nothing.
+  // Nothing is stored of a decision that comes to nothing.
   if (!isDecidable(call, digest, clock)) throw await whyNot(call.id, digest, clock)
-  const edited = admission && (await editOf(call, admission))
+  const current = digestOf(call, admission)
+  if (!edited && current !== digest) {
+    await putUpAgain(call, admission, clock)
+    throw await whyNot(call.id, digest, clock)
+  }
   return decide(call, { digest, by, clock, also }, 'APPROVED', {
-    decision: { digest: edited?.digest ?? digest, decision: 'approve' },
-    ...(edited ? { set: edited } : {}),
+    decision: { digest: current, decision: 'approve' },
+    ...(edited ? { set: await formOf(call, admission) } : {}),
   })
+}
+
+/** Asks again, about what would run now: its arguments, its description and its digest. */
+export const putUpAgain = async (
+  call: ToolCall,
+  admission: Admission,
+  clock: Clock = systemClock,
+): Promise<ToolCall> => {
+  const outcome = await moveCall(call, [call.status], 'PENDING_APPROVAL', {
+    set: {
+      ...(await formOf(call, admission)),
+      requiresApproval: true,
+      approvalExpiresAt: approvalExpiry(clock),
+    },
+    // Who decided about another form of it decided nothing about this one.
+    remove: ['decidedAt', 'decidedBy'],
+  })
+  return outcome.item ?? call
 }
 
 /** Rejects a call that waits; the model reads the reason. */
@@ -88,14 +117,12 @@ export const expire = (call: ToolCall, clock: Clock = systemClock) =>
 export const hasExpired = (call: ToolCall, clock: Clock = systemClock): boolean =>
   call.approvalExpiresAt !== undefined && call.approvalExpiresAt <= isoNow(clock)
 
-const editOf = async (call: ToolCall, admission: Admission) => {
-  const digest = digestOf(call, admission)
-  return {
-    digest,
-    arguments: await storeLarge(call.id, admission.parameters),
-    description: descriptionOf(admission),
-  }
-}
+/** What a person is shown of a call, and the digest that stands for it. */
+const formOf = async (call: ToolCall, admission: Admission) => ({
+  digest: digestOf(call, admission),
+  arguments: await storeLarge(call.id, admission.parameters),
+  description: descriptionOf(admission),
+})
 
 const decide = async (
   call: ToolCall,

@@ -7,7 +7,7 @@ import { log } from '../core/log.ts'
 import { loadLarge, small } from '../data/large.ts'
 import * as table from '../data/table.ts'
 import type { Tool } from '../tool/define.ts'
-import { approvalExpiry, Decision, decisionKey } from './decision.ts'
+import { Decision, decisionKey, putUpAgain } from './decision.ts'
 import { clip } from './description.ts'
 import { digestOf } from './digest.ts'
 import { execute } from './execute.ts'
@@ -39,7 +39,7 @@ export const runStored = async (
   if (admission.requiresApproval || call.requiresApproval) {
     const digest = digestOf(call, admission)
     const decision = found.get(Decision, decisionKey(call.id, digest))
-    if (decision?.decision !== 'approve') return putUpAgain(call, digest, clock)
+    if (decision?.decision !== 'approve') return putUpAgain(call, admission, clock)
   }
   const { claim, ...set } = startOf(admission.operation, clock)
   const started = await moveCall(call, [call.status], 'STARTED', {
@@ -81,16 +81,6 @@ const refuse = async (call: ToolCall, error: AppError, clock: Clock): Promise<To
   const result: CallResult = { isError: true, content, code: error.code }
   const outcome = await moveCall(call, [call.status], 'FAILED', {
     set: { result: small(result), endedAt: isoNow(clock) },
-  })
-  return outcome.item ?? call
-}
-
-/** What was approved is not what would run now: a person is asked again. */
-const putUpAgain = async (call: ToolCall, digest: string, clock: Clock): Promise<ToolCall> => {
-  const outcome = await moveCall(call, [call.status], 'PENDING_APPROVAL', {
-    set: { requiresApproval: true, digest, approvalExpiresAt: approvalExpiry(clock) },
-    // Who decided about another form of it decided nothing about this one.
-    remove: ['decidedAt', 'decidedBy'],
   })
   return outcome.item ?? call
 }

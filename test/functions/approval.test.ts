@@ -256,16 +256,28 @@ describe('settings that change between approval and start', () => {
     expect(sent('there-and-back')).toEqual([{ text: 'there-and-back', sender: 'nobody' }])
   })
 
-  it('refuses a call whose tool was disabled since, and tells the model', async () => {
-    const { taskId } = await approvedUnder('disabled', () =>
-      world.request('DELETE', `/api/v1/agents/${agent}/tools/probe/enable`),
-    )
-    const task = await world.untilTask(taskId, 'COMPLETED')
-    expect(task.tool_calls[0]).toMatchObject({
-      status: 'FAILED',
-      result: { code: 'TOOL_DISABLED' },
-    })
+  it('tells whoever approves that what they saw has changed, and asks about what would run', async () => {
+    const { call } = await waiting('seen')
+    await world.setSettings(agent, 'probe', { sender: 'Mallory' })
+    const answer = await world.decide(call, 'approve')
+    expect(answer.status).toBe(409)
+    const again = await world.getCall(call.id)
+    expect(answer.body.error?.details).toEqual({ digest: again.digest })
+    expect(again).toMatchObject({ status: 'PENDING_APPROVAL', decided_at: null })
+    await world.setSettings(agent, 'probe', { sender: null })
+    await world.decide(again, 'reject')
+  })
+
+  it('approves nothing of a tool that was disabled since; it can be rejected', async () => {
+    const { taskId, call } = await waiting('disabled')
+    const enable = `/api/v1/agents/${agent}/tools/probe/enable`
+    await world.request('DELETE', enable)
+    const answer = await world.decide(call, 'approve')
+    expect(answer).toMatchObject({ status: 403, body: { error: { code: 'TOOL_DISABLED' } } })
+    expect((await world.decide(call, 'reject')).status).toBe(200)
+    await world.untilTask(taskId, 'COMPLETED')
     expect(sent('disabled')).toHaveLength(0)
+    await world.request('POST', enable)
   })
 
   const pendingAnew = async (taskId: string, digest: string): Promise<CallView> => {

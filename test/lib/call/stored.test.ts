@@ -8,6 +8,7 @@ import type { Id } from '../../../lib/core/ids.ts'
 import * as table from '../../../lib/data/table.ts'
 import { getTask, Task, taskKey } from '../../../lib/task/task.ts'
 import { defineTool } from '../../../lib/tool/define.ts'
+import { setting } from '../../../lib/tool/setting.ts'
 import { tick } from '../../../lib/workflow/tick.ts'
 import { MAX_START_MS } from '../../../lib/workflow/waits.ts'
 import { snapshot, startWorld, type World } from '../../world.ts'
@@ -22,6 +23,7 @@ const operation = {
 const probe = defineTool({
   name: 'probe',
   description: 'Counts its runs.',
+  settings: { where: setting.text({ label: 'Where' }) },
   operations: {
     go: {
       ...operation,
@@ -110,6 +112,46 @@ describe('a stored call', () => {
     const before = runs
     await table.update(ToolCall, callKey(id), { set: { meta: { changed: 'yes' } } })
     expect((await runStored(probe, id)).status).toBe('PENDING_APPROVAL')
+    expect(runs).toBe(before)
+  })
+
+  it('is put up again where its tool’s settings changed after the approval, and asks for each form', async () => {
+    const id = await approvedCall()
+    const first = await getCall(id)
+    const before = runs
+    await world.setSettings(agent, 'probe', { where: 'B' })
+    const second = await runStored(probe, id)
+    expect(second.status).toBe('PENDING_APPROVAL')
+    expect(second.digest).not.toBe(first?.digest)
+    // Who decided about the first form decided nothing about this one.
+    expect(second.decidedAt).toBeUndefined()
+    await table.update(ToolCall, callKey(id), { set: { status: 'APPROVED' } })
+    await world.setSettings(agent, 'probe', { where: null })
+    // Its own digest is the second form’s: the approval of the first one has been used up.
+    const third = await runStored(probe, id)
+    expect(third).toMatchObject({ status: 'PENDING_APPROVAL', digest: first?.digest })
+    expect(runs).toBe(before)
+    await world.decide(await world.getCall(id), 'approve')
+    await world.untilCall(id, 'COMPLETED')
+    expect(runs).toBe(before + 1)
+  })
+
+  it('runs where settings changed and changed back, or are another tool’s', async () => {
+    const id = await approvedCall()
+    await world.setSettings(agent, 'probe', { where: 'B' })
+    await world.setSettings(agent, 'probe', { where: null })
+    await world.setSettings(agent, 'time', { timezone: 'Asia/Tokyo' })
+    expect((await runStored(probe, id)).status).toBe('COMPLETED')
+  })
+
+  it('does not run where its tool was disabled after the approval', async () => {
+    const id = await approvedCall()
+    const enable = `/api/v1/agents/${agent}/tools/probe/enable`
+    const before = runs
+    await world.request('DELETE', enable)
+    expect((await runStored(probe, id)).status).toBe('FAILED')
+    await world.request('POST', enable)
+    expect((await world.getCall(id)).result?.code).toBe('TOOL_DISABLED')
     expect(runs).toBe(before)
   })
 
