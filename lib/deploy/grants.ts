@@ -8,6 +8,7 @@ export type RowAction =
   | 'PutItem'
   | 'UpdateItem'
   | 'DeleteItem'
+  | 'ConditionCheckItem'
 export type ObjectAction = 'GetObject' | 'PutObject'
 
 /** What may be done with rows under these leading keys, or with objects of these keys. */
@@ -57,7 +58,8 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
   },
   tasks: {
     rows: [
-      { actions: [...READ_AND_WRITE, 'Query'], keys: ['task_*'] },
+      // What a task starts or calls is written on condition that the task goes on.
+      { actions: [...READ_AND_WRITE, 'Query', 'ConditionCheckItem'], keys: ['task_*'] },
       { actions: READ_AND_WRITE, keys: ['ledger#task_*'] },
       { actions: ['Query', 'PutItem', 'DeleteItem'], keys: ['open#task_*'] },
     ],

@@ -1,11 +1,13 @@
 import type { Agent } from '../agent/agent.ts'
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
+import { AppError } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
+import { is } from '../data/expression.ts'
 import { type TransactionWrite, transact } from '../data/transact.ts'
 import { historyKey, historyRow } from './history.ts'
 import { emptyLedger, ledgerKey } from './ledger.ts'
 import { childMarker } from './open-children.ts'
-import { dueIndex, getTask, type Task, taskIndexes, taskKey } from './task.ts'
+import { dueIndex, getTask, OPEN, type Task, taskIndexes, taskKey } from './task.ts'
 
 /** A prompt's length at most, in characters. */
 export const MAX_PROMPT_CHARS = 1_000_000
@@ -19,16 +21,17 @@ export type NewTask = {
   agent: Agent
   prompt: string
   /** Where it stands in a tree; absent, it is a root of its own. */
-  place?: Pick<Task, 'rootId' | 'parentId' | 'ancestors'>
+  place?: Pick<Task, 'rootId' | 'parentId' | 'lineage' | 'depth'>
   requestHash?: string
 }
 
 /**
  * Makes a task, QUEUED, with its prompt, and with its marker under its parent, all or nothing.
- * Made again under the same id, the first one is returned and nothing changes.
+ * Made again under the same id, the first one is returned and nothing changes. INVALID_STATE where
+ * the task that asks for it has ended: who cancels that one never misses what it was just making.
  */
 export const createTask = async (
-  { id, agent, prompt, place = { rootId: id, ancestors: [] }, requestHash }: NewTask,
+  { id, agent, prompt, place = { rootId: id, lineage: [], depth: 0 }, requestHash }: NewTask,
   clock: Clock = systemClock,
 ): Promise<{ task: Task; created: boolean }> => {
   const now = isoNow(clock)
@@ -57,6 +60,7 @@ export const createTask = async (
     ...(place.parentId ? [{ insert: {}, key: childMarker(place.parentId, id) }] : []),
     ...(place.rootId === id ? [{ insert: emptyLedger(id), key: ledgerKey(id) }] : []),
   ]
+  const source = place.lineage.at(-1)
   const outcome = await transact([
     {
       insert: task,
@@ -65,6 +69,10 @@ export const createTask = async (
     },
     { insert: row, key: historyKey(id, 0) },
     ...belongings,
+    ...(source ? [{ check: taskKey(source), where: { status: is.oneOf(OPEN) } }] : []),
   ])
-  return outcome.ok ? { task, created: true } : { task: await getTask(id), created: false }
+  if (outcome.ok) return { task, created: true }
+  // The first write is the task's own: where that could be made, it is the source that has ended.
+  if (outcome.failed.includes(0)) return { task: await getTask(id), created: false }
+  throw new AppError('INVALID_STATE', 'The task has ended and starts nothing any more.')
 }

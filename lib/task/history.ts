@@ -60,13 +60,20 @@ export const countHistory = async (taskId: Id<'task'>): Promise<number> => {
   return row ? row.seq + 1 : 0
 }
 
+/** The last row of a task's history with its message. */
+export const lastEntry = async (taskId: Id<'task'>): Promise<Entry | undefined> => {
+  const last = { pk: taskId, prefix: 'history#', newestFirst: true, limit: 1 }
+  const [row] = (await table.query(HistoryRow, last)).items
+  return row && withContent(row)
+}
+
 /** A task's whole history with its messages, in order. */
 export const readHistory = async (taskId: Id<'task'>): Promise<Entry[]> => {
   const rows = await table.queryAll(HistoryRow, { pk: taskId, prefix: 'history#' })
-  return Promise.all(
-    rows.map(async row => ({
-      ...row,
-      content: await loadLarge(z.union([UserMessage, AssistantMessage]), row.message),
-    })),
-  )
+  return Promise.all(rows.map(withContent))
 }
+
+const withContent = async (row: HistoryRow): Promise<Entry> => ({
+  ...row,
+  content: await loadLarge(z.union([UserMessage, AssistantMessage]), row.message),
+})

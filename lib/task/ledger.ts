@@ -30,17 +30,16 @@ export const emptyLedger = (rootId: Id<'task'>): Ledger => ({
 export const getLedger = (rootId: Id<'task'>) => table.get(Ledger, ledgerKey(rootId))
 
 /**
- * Books a step before its model request is made; false where the task or one above it was
- * cancelled, so that nothing is asked of a model after that.
+ * Books a step before its model request is made; false where the task or one of its lineage
+ * was cancelled, so that nothing is asked of a model after that.
  */
 export const beginStep = async (task: Task): Promise<boolean> => {
-  const lineage = [...task.ancestors, task.id]
   const outcome = await table.update(
     Ledger,
     ledgerKey(task.rootId),
     { add: { steps: 1 } },
     {
-      where: { cancelled: is.without(lineage) },
+      where: { cancelled: is.without([...task.lineage, task.id]) },
     },
   )
   return outcome.ok
@@ -55,6 +54,6 @@ export const bookUsage = (
     add: { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens },
   })
 
-/** Forbids a task, and with it all below, to start another step. */
+/** Forbids a task, and with it all of whose lineage it is, to start another step. */
 export const cancelSteps = (task: Pick<Task, 'id' | 'rootId'>) =>
   table.update(Ledger, ledgerKey(task.rootId), { add: { cancelled: new Set([task.id]) } })

@@ -60,8 +60,13 @@ export const Task = z.object({
   /** The top of the tree that this task is in; itself, where nobody spawned it. */
   rootId: idOf('task'),
   parentId: idOf('task').optional(),
-  /** The tasks above this one, the root first. */
-  ancestors: z.array(idOf('task')),
+  /**
+   * Whose cancelling is this task's as well, the root first: the tasks above it, and in each place
+   * those that handed over. The last is the one that asked for it.
+   */
+  lineage: z.array(idOf('task')),
+  /** How many tasks are above this one; the rest of its lineage has handed over. */
+  depth: z.int(),
   maxSteps: z.int(),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),

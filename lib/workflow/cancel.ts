@@ -1,18 +1,36 @@
 import { type Clock, systemClock } from '../core/clock.ts'
+import { lastEntry } from '../task/history.ts'
 import { cancelSteps } from '../task/ledger.ts'
 import { listOpen } from '../task/open-children.ts'
 import { getTask, getTasks, type Task, TERMINAL } from '../task/task.ts'
+import { callIdsOf } from './conversation.ts'
 import { endTask } from './end.ts'
+import { spawnedId } from './spawn.ts'
 import { sendToken } from './wake.ts'
 import { withdrawCalls } from './withdraw.ts'
 
 /**
- * Cancels a task and all below it, for good. First the ledger forbids every further step of the
- * tree, so that no model is asked after that; then each task is ended. What has ended stays as it
- * is, and doing it again finishes what was left.
+ * Cancels a task, all below it and whoever goes on in its place, for good. First the ledger
+ * forbids every further step of them, so that no model is asked after that; then each is ended.
+ * What has ended stays as it is, and doing it again finishes what was left. Returns the task that
+ * stands in this one's place by now: itself, unless it has handed over.
  */
 export const cancelTask = async (task: Task, clock: Clock = systemClock): Promise<Task> => {
-  await cancelBelow(task, clock)
+  await cancelSteps(task)
+  return lastInLine(await endTree(task, clock))
+}
+
+/** Cancels what a task has started and nobody waits for any more; not who goes on in its place. */
+export const cancelBelow = async (task: Task, clock: Clock = systemClock): Promise<void> => {
+  for (const started of await startedBy(task))
+    if (started.id !== task.handoverTo && !TERMINAL.includes(started.status))
+      await cancelTask(started, clock)
+}
+
+/** A task of the cancelled one's lineage needs no word of its own in the ledger. */
+const endTree = async (task: Task, clock: Clock): Promise<Task> => {
+  // First what is below: who ends is no longer found from above when this is done again.
+  for (const started of await startedBy(task)) await endTree(started, clock)
   if (!TERMINAL.includes(task.status)) await endTask(task, 'CANCELLED', {}, { clock })
   await withdrawCalls(task, clock)
   const ended = await getTask(task.id)
@@ -21,8 +39,15 @@ export const cancelTask = async (task: Task, clock: Clock = systemClock): Promis
   return ended
 }
 
-/** Forbids every further step from this task down, and ends all that is below it. */
-export const cancelBelow = async (task: Task, clock: Clock = systemClock): Promise<void> => {
-  await cancelSteps(task)
-  for (const child of await getTasks(await listOpen(task.id))) await cancelTask(child, clock)
+/**
+ * The open tasks below a task, and those that its last step has started: one that goes on in its
+ * place is there before the task says so. What is started after the ledger forbade it never takes
+ * a step.
+ */
+const startedBy = async (task: Task): Promise<Task[]> => {
+  const [open, last] = await Promise.all([listOpen(task.id), lastEntry(task.id)])
+  return getTasks([...new Set([...open, ...(last ? callIdsOf(last).map(spawnedId) : [])])])
 }
+
+const lastInLine = async (task: Task): Promise<Task> =>
+  task.handoverTo === undefined ? task : lastInLine(await getTask(task.handoverTo))

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { derivedId, type Id } from '../core/ids.ts'
 import { createTask, MAX_DEPTH } from '../task/create.ts'
-import { getTask, type Task, TERMINAL } from '../task/task.ts'
+import { getTask, type Task } from '../task/task.ts'
 import { launch } from './execution.ts'
 
 export type Spawn = {
@@ -25,28 +25,31 @@ export const spawnTask = async (
   clock: Clock = systemClock,
 ): Promise<Task> => {
   const source = await getTask(sourceId)
-  if (TERMINAL.includes(source.status))
-    throw new AppError('INVALID_STATE', `The task is ${source.status} and starts nothing any more.`)
   const place = role === 'child' ? placeUnder(source) : placeOf(source)
-  if (place.ancestors.length > MAX_DEPTH)
+  if (place.depth > MAX_DEPTH)
     throw new AppError(
       'INVALID_STATE',
       `Sub-agents nest at most ${MAX_DEPTH} deep, and this task is at that depth: do the work here.`,
     )
-  const { task } = await createTask({ id: derivedId('task', callId), agent, prompt, place }, clock)
+  const { task } = await createTask({ id: spawnedId(callId), agent, prompt, place }, clock)
   await launch(task, clock)
   return task
 }
 
-const placeUnder = ({ id, rootId, ancestors }: Task) => ({
+/** The id of the task that a call starts, if it starts one. */
+export const spawnedId = (callId: Id<'call'>): Id<'task'> => derivedId('task', callId)
+
+const placeUnder = ({ id, rootId, lineage, depth }: Task) => ({
   rootId,
   parentId: id,
-  ancestors: [...ancestors, id],
+  lineage: [...lineage, id],
+  depth: depth + 1,
 })
 
 /** The successor's marker stands under the parent before the source's own goes. */
-const placeOf = ({ rootId, parentId, ancestors }: Task) => ({
+const placeOf = ({ id, rootId, parentId, lineage, depth }: Task) => ({
   rootId,
-  ancestors,
+  lineage: [...lineage, id],
+  depth,
   ...(parentId ? { parentId } : {}),
 })

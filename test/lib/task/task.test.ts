@@ -34,7 +34,7 @@ const agent: Agent = {
   version: 1,
 }
 
-const make = async (place?: Pick<Task, 'rootId' | 'parentId' | 'ancestors'>) =>
+const make = async (place?: Pick<Task, 'rootId' | 'parentId' | 'lineage' | 'depth'>) =>
   (await createTask({ id: newId('task'), agent, prompt: 'Hello', ...(place ? { place } : {}) }))
     .task
 
@@ -100,7 +100,12 @@ describe('a tree’s ledger', () => {
   it('books steps until the task or one above it is cancelled, and not because of one below', async () => {
     const root = await make()
     const under = (parent: Task) =>
-      make({ rootId: root.id, parentId: parent.id, ancestors: [...parent.ancestors, parent.id] })
+      make({
+        rootId: root.id,
+        parentId: parent.id,
+        lineage: [...parent.lineage, parent.id],
+        depth: parent.depth + 1,
+      })
     const child = await under(root)
     const grandchild = await under(child)
     for (const task of [root, child, grandchild]) expect(await beginStep(task)).toBe(true)
@@ -119,7 +124,7 @@ describe('a tree’s ledger', () => {
 describe('a parent', () => {
   it('has open children until the last one’s marker is gone', async () => {
     const root = await make()
-    const place = { rootId: root.id, parentId: root.id, ancestors: [root.id] }
+    const place = { rootId: root.id, parentId: root.id, lineage: [root.id], depth: 1 }
     const [one, other] = [await make(place), await make(place)]
     expect((await listOpen(root.id)).sort()).toEqual([one.id, other.id].sort())
     await table.remove(childMarker(root.id, one.id))

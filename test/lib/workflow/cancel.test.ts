@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import * as z from 'zod'
+import { dynamodb } from '../../../lib/aws/dynamodb.ts'
+import { derivedId, type Id } from '../../../lib/core/ids.ts'
+import * as table from '../../../lib/data/table.ts'
+import { getLedger } from '../../../lib/task/ledger.ts'
+import { Task, taskKey } from '../../../lib/task/task.ts'
+import { defineTool } from '../../../lib/tool/define.ts'
+import { startWorld, until, type World } from '../../world.ts'
+
+let sent = 0
+const probe = defineTool({
+  name: 'probe',
+  description: 'Sends what can not be taken back, at once or after asking.',
+  operations: {
+    send: {
+      description: 'Send.',
+      parameters: z.object({}),
+      describe: () => 'Send',
+      execute: async () => {
+        sent += 1
+        return 'sent'
+      },
+    },
+    ask: {
+      description: 'Ask first.',
+      parameters: z.object({}),
+      requiresApprovalByDefault: true,
+      describe: () => 'Ask',
+      execute: async () => 'asked',
+    },
+  },
+})
+
+let world: World
+let boss: Id<'agent'>
+let helper: Id<'agent'>
+
+beforeAll(async () => {
+  world = await startWorld([probe])
+  helper = await world.createAgent(['probe', 'sub_agent'], { name: 'Helper' })
+  boss = await world.createAgent(['probe', 'sub_agent'], { name: 'Boss' })
+  await world.setSettings(boss, 'sub_agent', { allowed_target_agents: [helper] })
+  await world.setSettings(helper, 'sub_agent', { allowed_target_agents: [boss] })
+  for (const agent of [boss, helper])
+    for (const operation of ['sub_agent', 'handover'])
+      await world.override(agent, `sub_agent.${operation}`, { requires_approval: false })
+})
+afterAll(() => world.stop())
+
+const line = (operation: 'sub_agent' | 'handover', target: string, ...prompt: string[]) =>
+  `/sub_agent ${operation} ${JSON.stringify({ target_agent_id: target, prompt: prompt.join('\n') })}`
+
+const cancel = async (id: string) =>
+  (await world.request('POST', `/api/v1/tasks/${id}/cancel`)).body.data
+
+type Put = { Item?: { sk?: { S?: string } } }
+
+/** Holds the first command that makes a record of this kind until the test lets it go. */
+const holdWrite = (kind: 'task' | 'call') => {
+  const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let isFirst = true
+  const { middlewareStack } = dynamodb()
+  middlewareStack.add(
+    next => async args => {
+      const { TransactItems = [], ...single } = args.input as {
+        TransactItems?: { Put?: Put }[]
+      } & Put
+      const puts = [single, ...TransactItems.flatMap(({ Put }) => Put ?? [])]
+      if (isFirst && puts.some(({ Item }) => Item?.sk?.S === kind)) {
+        isFirst = false
+        held.resolve()
+        await released.promise
+      }
+      return next(args)
+    },
+    { step: 'initialize', name: 'hold' },
+  )
+  onTestFinished(() => {
+    released.resolve()
+    middlewareStack.remove('hold')
+  })
+  return { held: held.promise, release: released.resolve }
+}
+
+const allIsQuiet = () =>
+  until('all has ended', async () => (world.running() === 0 && world.waiting() === 0) || undefined)
+
+describe('cancelling a task that has handed over', () => {
+  it('ends the one that goes on in its place, and says so', async () => {
+    const id = await world.createTask(boss, line('handover', helper, '/probe ask {}'))
+    const [approval] = await world.untilApproval(id)
+    expect(await cancel(id)).toMatchObject({ id: approval.task_id, status: 'CANCELLED' })
+    expect((await world.getTask(id)).status).toBe('COMPLETED')
+    expect((await world.getCall(approval.id)).status).toBe('EXPIRED')
+    await allIsQuiet()
+  })
+
+  it('as a child reaches its successor, and what that has started', async () => {
+    const id = await world.createTask(
+      boss,
+      line('sub_agent', helper, line('handover', boss, line('sub_agent', helper, '/probe ask {}'))),
+    )
+    const [approval] = await world.untilApproval(id)
+    const [spawn] = (await world.getTask(id)).tool_calls
+    const first = derivedId('task', spawn?.id ?? '')
+    expect((await world.getTask(first)).status).toBe('COMPLETED')
+    await cancel(first)
+    expect((await world.getTask(approval.task_id ?? '')).status).toBe('CANCELLED')
+    expect(await world.approvals()).toEqual([])
+    await world.untilTask(id, 'COMPLETED')
+  })
+
+  it('forbids its successor every further step before it comes to end it', async () => {
+    const id = await world.createTask(boss, line('handover', helper, '/probe ask {}'))
+    const [approval] = await world.untilApproval(id)
+    await world.untilTask(id, 'COMPLETED')
+    const successor = await table.get(Task, taskKey(approval.task_id as Id<'task'>))
+    expect(successor).toMatchObject({ lineage: [id], depth: 0 })
+    await cancel(id)
+    expect(await getLedger(id)).toMatchObject({ cancelled: new Set([id]), steps: 2 })
+  })
+
+  it.each(['sub_agent', 'handover'] as const)(
+    'or is about to: what its %s was just making is never made',
+    async operation => {
+      sent = 0
+      const id = await world.createTask(boss, line(operation, helper, '/probe send {}'))
+      const write = holdWrite('task')
+      await write.held
+      expect(await cancel(id)).toMatchObject({ id, status: 'CANCELLED' })
+      write.release()
+      await allIsQuiet()
+      const [call] = (await world.getTask(id)).tool_calls
+      expect(call).toMatchObject({ status: 'FAILED' })
+      expect(await table.get(Task, taskKey(derivedId('task', call?.id ?? '')))).toBeUndefined()
+      expect(sent).toBe(0)
+    },
+  )
+})
+
+describe('cancelling a task with others below it', () => {
+  it('leaves one word in the ledger, however many they are', async () => {
+    const id = await world.createTask(
+      boss,
+      ...Array.from({ length: 3 }, () =>
+        line('sub_agent', helper, line('sub_agent', boss, '/probe ask {}')),
+      ),
+    )
+    await world.untilApproval(id, 3)
+    await cancel(id)
+    expect((await getLedger(id))?.cancelled).toEqual(new Set([id]))
+    expect(await world.approvals()).toEqual([])
+    await allIsQuiet()
+  })
+})
