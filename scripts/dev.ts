@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { watch } from 'node:fs'
+import { type FSWatcher, watch } from 'node:fs'
 import path from 'node:path'
 
 // Serves the stack until it is stopped, and starts it anew when the code changes. The stack runs
@@ -45,15 +45,24 @@ const restart = async () => {
 }
 
 let timer: NodeJS.Timeout | undefined
-for (const folder of WATCHED)
-  watch(path.join(ROOT, folder), { recursive: true }, (_event, file) => {
-    if (!file?.endsWith('.ts')) return
-    clearTimeout(timer)
-    timer = setTimeout(() => {
-      process.stdout.write(`${path.join(folder, file)} changed; starting again.\n`)
-      void restart()
-    }, SETTLE_MS)
-  })
+const onChange = (file: string) => {
+  clearTimeout(timer)
+  timer = setTimeout(() => {
+    process.stdout.write(`${file} changed; starting again.\n`)
+    // A file that was replaced is another one from now on: only new watchers see it.
+    for (const watcher of watchers) watcher.close()
+    watchers = watchAll()
+    void restart()
+  }, SETTLE_MS)
+}
+
+const watchAll = (): FSWatcher[] =>
+  WATCHED.map(folder =>
+    watch(path.join(ROOT, folder), { recursive: true }, (_event, file) => {
+      if (file?.endsWith('.ts')) onChange(path.join(folder, file))
+    }),
+  )
+let watchers = watchAll()
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, async () => {

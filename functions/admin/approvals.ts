@@ -4,7 +4,7 @@ import { approve, reject } from '../../lib/call/decision.ts'
 import { type Admission, admit, gateKeys } from '../../lib/call/gate.ts'
 import { invokeOperation } from '../../lib/call/invoke.ts'
 import { settle } from '../../lib/call/settle.ts'
-import { listWaiting, type ToolCall } from '../../lib/call/tool-call.ts'
+import { listWaiting, type ToolCall, WAITS_ON_A_PERSON } from '../../lib/call/tool-call.ts'
 import { notFound } from '../../lib/core/errors.ts'
 import { loadLarge } from '../../lib/data/large.ts'
 import { batchGet } from '../../lib/data/table.ts'
@@ -99,7 +99,7 @@ app.post('/api/v1/tool-calls/:id/settle', authenticated, async context => {
 
 export const handler = handlerOf(app)
 
-const isWaiting = ({ status }: ToolCall): boolean => status === 'PENDING_APPROVAL'
+const isWaiting = ({ status }: ToolCall): boolean => WAITS_ON_A_PERSON.includes(status)
 
 /** That the task has to look is written with the decision: a crash in between loses neither. */
 const wakeWrites = ({ taskId }: ToolCall) => (taskId ? [wakeWrite(taskId)] : [])

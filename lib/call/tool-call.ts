@@ -89,6 +89,8 @@ const waitingIndex = (call: Pick<ToolCall, 'id' | 'principalId' | 'createdAt'>) 
   gsi2pk: call.principalId,
   gsi2sk: `${call.createdAt}#${call.id}`,
 })
+/** What only a person can move on: a decision is asked for, or what came of a run. */
+export const WAITS_ON_A_PERSON: CallStatus[] = ['PENDING_APPROVAL', 'UNKNOWN']
 const WAITING_ATTRIBUTES = ['gsi2pk', 'gsi2sk']
 
 export const getCall = (id: Id<'call'>) => table.get(ToolCall, callKey(id))
@@ -99,7 +101,7 @@ export const createCall = (call: ToolCall) =>
     ...(call.status === 'PENDING_APPROVAL' ? { indexes: waitingIndex(call) } : {}),
   })
 
-/** A principal's calls that wait for a decision. The index may lag: deciding reads the call. */
+/** A principal's calls that wait on a person. The index may lag: deciding reads the call. */
 export const listWaiting = (principalId: PrincipalId, page: { limit: number; cursor?: string }) =>
   table.query(ToolCall, { index: 'gsi2', pk: principalId, newestFirst: true, ...page })
 
@@ -135,6 +137,6 @@ export const moveChange = (
   set: Partial<ToolCall> = {},
   remove: (keyof ToolCall)[] = [],
 ) =>
-  to === 'PENDING_APPROVAL'
+  WAITS_ON_A_PERSON.includes(to)
     ? { set: { ...set, status: to, ...waitingIndex(call) }, remove }
     : { set: { ...set, status: to }, remove: [...remove, ...WAITING_ATTRIBUTES] }

@@ -54,12 +54,12 @@ const main = async () => {
     print('Use the key of the first start, or set ESPALIER_ADMIN_KEY to one of your own.')
   process.send?.('started')
 
-  const stop = async () => {
+  // Ctrl+C reaches every process of the terminal; the one that started this one says when to stop.
+  process.on('SIGINT', () => {})
+  process.once('SIGTERM', async () => {
     await stack.close()
     process.exit(0)
-  }
-  process.once('SIGTERM', stop)
-  process.once('SIGINT', stop)
+  })
 }
 
 // Whoever started this process is gone, perhaps killed: then so is this one.

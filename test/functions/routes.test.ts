@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { routeTable } from '../../functions/routes.ts'
+import { tools } from '../../functions/tools/index.ts'
 import { callKey, ToolCall } from '../../lib/call/tool-call.ts'
 import type { Id } from '../../lib/core/ids.ts'
 import * as table from '../../lib/data/table.ts'
@@ -126,7 +127,7 @@ beforeAll(async () => {
   world = await startWorld()
   owner = await world.createPerson(['decide'])
   const as = { key: owner.key }
-  agent = await world.createAgent(['time', 'calculator', 'media', 'sub_agent'], as)
+  agent = await world.createAgent(Object.keys(tools), as)
   const other = await world.createAgent(['time'], as)
   await world.setSettings(agent, 'sub_agent', { allowed_target_agents: [other] })
   const revoked = await world.createUserKey(owner.id, ['decide'])

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { utimesSync } from 'node:fs'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -21,8 +21,9 @@ const dataFolder = async () => {
   return folder
 }
 
-const startDev = (env: NodeJS.ProcessEnv): Dev => {
+const startDev = (env: NodeJS.ProcessEnv, options: { detached?: boolean } = {}): Dev => {
   const child = spawn(process.execPath, ['scripts/dev.ts'], {
+    ...options,
     cwd: ROOT,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0', ...env },
   })
@@ -131,12 +132,32 @@ describe('npm run dev', () => {
       expect(page).toContain(word)
   })
 
-  it('starts anew when the code changes', async () => {
+  it('starts anew when a file changes, also one that an editor replaces, again and again', async () => {
     const dev = startDev({ ESPALIER_DATA: await dataFolder() })
     await dev.url()
-    const now = new Date()
-    utimesSync(path.join(ROOT, 'functions/tools/index.ts'), now, now)
-    await vi.waitFor(() => expect(dev.output().match(/listens on/g)).toHaveLength(2), WAIT)
+    const starts = (count: number) =>
+      vi.waitFor(() => expect(dev.output().match(/listens on/g)).toHaveLength(count), WAIT)
+    const file = path.join(ROOT, 'scripts', `changed-by-test-${process.pid}.ts`)
+    try {
+      writeFileSync(file, 'export {}\n')
+      await starts(2)
+      for (const count of [3, 4]) {
+        writeFileSync(`${file}.new`, `export const count = ${count}\n`)
+        renameSync(`${file}.new`, file)
+        await starts(count)
+      }
+    } finally {
+      rmSync(file, { force: true })
+    }
+  })
+
+  it('stops without a word of complaint on Ctrl+C, which every process of it gets', async () => {
+    const dev = startDev({ ESPALIER_DATA: await dataFolder() }, { detached: true })
+    await dev.url()
+    const gone = new Promise(resolve => dev.child.once('exit', resolve))
+    process.kill(-(dev.child.pid ?? 0), 'SIGINT')
+    expect(await gone).toBe(0)
+    expect(dev.output()).not.toContain('Error')
   })
 
   it.each([
