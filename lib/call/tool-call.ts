@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { derivedId, type Id, idOf } from '../core/ids.ts'
 import { Large } from '../data/large.ts'
 import * as table from '../data/table.ts'
+import type { TransactionWrite } from '../data/transact.ts'
 import { PrincipalId } from '../principal/principal.ts'
 
 /** The life of a call; `FAILED` also ends what was refused before it ran. */
@@ -95,11 +96,15 @@ const WAITING_ATTRIBUTES = ['gsi2pk', 'gsi2sk']
 
 export const getCall = (id: Id<'call'>) => table.get(ToolCall, callKey(id))
 
-export const createCall = (call: ToolCall) =>
-  table.insert(ToolCall, call, {
-    key: callKey(call.id),
-    ...(call.status === 'PENDING_APPROVAL' ? { indexes: waitingIndex(call) } : {}),
-  })
+export const createCall = (call: ToolCall) => table.insert(ToolCall, call, placeOf(call))
+
+/** The making of a call as a part of a transaction. */
+export const newCall = (call: ToolCall): TransactionWrite => ({ insert: call, ...placeOf(call) })
+
+const placeOf = (call: ToolCall) => ({
+  key: callKey(call.id),
+  ...(call.status === 'PENDING_APPROVAL' ? { indexes: waitingIndex(call) } : {}),
+})
 
 /** A principal's calls that wait on a person. The index may lag: deciding reads the call. */
 export const listWaiting = (principalId: PrincipalId, page: { limit: number; cursor?: string }) =>

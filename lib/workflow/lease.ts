@@ -59,12 +59,6 @@ export const held = (task: Task) => ({
   status: 'RUNNING',
 })
 
-/** Whether a task's row, read just now, still belongs to the tick that took it. */
-export const isHeld = (task: Task, current: Task | undefined): boolean =>
-  current?.fence === task.fence &&
-  current.generation === task.generation &&
-  current.status === 'RUNNING'
-
 /** Keeps a lease alive while `work` runs. */
 export const withRenewal = async <T>(
   task: Task,

@@ -3,17 +3,18 @@ import { admit, gateKeys } from '../call/gate.ts'
 import { invokeOperation } from '../call/invoke.ts'
 import { proposeCall, refusedCall } from '../call/propose.ts'
 import { mayRunAgain } from '../call/receipt.ts'
-import { callIdAt, createCall, type ToolCall } from '../call/tool-call.ts'
+import { callIdAt, getCall, newCall, type ToolCall } from '../call/tool-call.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { wellFormed } from '../core/well-formed.ts'
 import { batchGet } from '../data/table.ts'
+import { transact } from '../data/transact.ts'
 import { type ToolCallPart, toolCalls } from '../llm/message.ts'
 import type { Entry } from '../task/history.ts'
-import { Task, taskKey } from '../task/task.ts'
+import { type Task, taskKey } from '../task/task.ts'
 import { splitArguments } from '../tool/schema.ts'
 import { callIdsOf, readCalls } from './conversation.ts'
-import { isHeld, LEASE_LOST } from './lease.ts'
+import { held, LEASE_LOST } from './lease.ts'
 import type { Offer } from './offer.ts'
 
 type Step = { task: Task; agent: Agent; entry: Entry; offers: Map<string, Offer> }
@@ -67,20 +68,26 @@ const recordCall = async (
     const { tool } = offer
     const { operation, rest } = splitArguments(tool, offer.enabled, values)
     asked.operation = operation ?? ''
-    const found = await batchGet([
-      ...gateKeys(tool.name, agent.id, agent.principalId),
-      taskKey(task.id),
-    ])
-    // Cancelled in the middle of a step, a task calls nothing more.
-    if (!isHeld(task, found.get(Task, taskKey(task.id)))) throw LEASE_LOST
+    const found = await batchGet(gateKeys(tool.name, agent.id, agent.principalId))
     const admission = admit({ agent, tool, operation, values: rest, found })
-    const call = await proposeCall(origin, admission, clock)
-    return (await createCall(call)).item ?? call
+    return await writeCall(task, await proposeCall(origin, admission, clock))
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    const refused = refusedCall(origin, asked, { content: error.message, code: error.code }, clock)
-    return (await createCall(refused)).item ?? refused
+    const refusal = { content: error.message, code: error.code }
+    return writeCall(task, refusedCall(origin, asked, refusal, clock))
   }
+}
+
+/**
+ * Writes a call's record, or finds the one that is there. A task that was cancelled, or that
+ * another tick has taken, gets none: whoever ends a task finds every call that could still start.
+ */
+const writeCall = async (task: Task, call: ToolCall): Promise<ToolCall> => {
+  const outcome = await transact([newCall(call), { check: taskKey(task.id), where: held(task) }])
+  if (outcome.ok) return call
+  const known = outcome.failed.includes(1) ? undefined : await getCall(call.id)
+  if (!known) throw LEASE_LOST
+  return known
 }
 
 /** A call's arguments; one that is broken never runs, and the model is told what was wrong. */

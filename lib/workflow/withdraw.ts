@@ -1,4 +1,4 @@
-import { moveCall } from '../call/tool-call.ts'
+import { type CallStatus, moveCall, type ToolCall } from '../call/tool-call.ts'
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
 import { small } from '../data/large.ts'
 import type { Task } from '../task/task.ts'
@@ -9,11 +9,20 @@ const NOTHING_RAN = { isError: true, content: 'The task has ended; nothing ran.'
 /** Nothing of an ended task is left for anyone to approve, and nothing of it starts any more. */
 export const withdrawCalls = async (task: Task, clock: Clock = systemClock): Promise<void> => {
   const { calls } = await readConversation(task.id)
+  for (const call of calls.values()) await withdraw(call, clock)
+}
+
+const withdraw = async (call: ToolCall, clock: Clock): Promise<void> => {
+  const to = END_OF[call.status]
+  if (to === undefined) return
   const set = { endedAt: isoNow(clock), result: small(NOTHING_RAN) }
-  for (const call of calls.values()) {
-    if (call.status === 'PENDING_APPROVAL')
-      await moveCall(call, ['PENDING_APPROVAL'], 'EXPIRED', { set })
-    if (call.status === 'REQUESTED' || call.status === 'APPROVED')
-      await moveCall(call, [call.status], 'FAILED', { set })
-  }
+  const { ok, item } = await moveCall(call, [call.status], to, { set })
+  // Its function put it up for approval, or a person approved it, in this moment.
+  if (!ok && item) await withdraw(item, clock)
+}
+
+const END_OF: { [status in CallStatus]?: CallStatus } = {
+  PENDING_APPROVAL: 'EXPIRED',
+  REQUESTED: 'FAILED',
+  APPROVED: 'FAILED',
 }

@@ -54,20 +54,29 @@ const line = (operation: 'sub_agent' | 'handover', target: string, ...prompt: st
 const cancel = async (id: string) =>
   (await world.request('POST', `/api/v1/tasks/${id}/cancel`)).body.data
 
-type Put = { Item?: { sk?: { S?: string } } }
+type Row = { sk?: { S?: string } }
+type Put = { Item?: Row }
 
-/** Holds the first command that makes a record of this kind until the test lets it go. */
-const holdWrite = (kind: 'task' | 'call') => {
+/** Holds the first command that makes or changes a record of this kind until the test lets it go. */
+const holdWrite = (kind: 'task' | 'call', how: 'made' | 'changed' = 'made') => {
   const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let isFirst = true
   const { middlewareStack } = dynamodb()
   middlewareStack.add(
     next => async args => {
-      const { TransactItems = [], ...single } = args.input as {
+      const {
+        TransactItems = [],
+        Key,
+        ...single
+      } = args.input as {
         TransactItems?: { Put?: Put }[]
+        Key?: Row
       } & Put
-      const puts = [single, ...TransactItems.flatMap(({ Put }) => Put ?? [])]
-      if (isFirst && puts.some(({ Item }) => Item?.sk?.S === kind)) {
+      const made = [single, ...TransactItems.flatMap(({ Put }) => Put ?? [])].map(
+        ({ Item }) => Item,
+      )
+      const rows = how === 'made' ? made : [Key]
+      if (isFirst && rows.some(row => row?.sk?.S === kind)) {
         isFirst = false
         held.resolve()
         await released.promise
@@ -151,6 +160,33 @@ describe('cancelling a task with others below it', () => {
     await cancel(id)
     expect((await getLedger(id))?.cancelled).toEqual(new Set([id]))
     expect(await world.approvals()).toEqual([])
+    await allIsQuiet()
+  })
+})
+
+describe('cancelling a task in the middle of a step', () => {
+  it('keeps a call from starting whose record was just being written', async () => {
+    sent = 0
+    const write = holdWrite('call')
+    const id = await world.createTask(boss, '/probe send {}')
+    await write.held
+    expect(await cancel(id)).toMatchObject({ status: 'CANCELLED' })
+    write.release()
+    await allIsQuiet()
+    expect((await world.getTask(id)).tool_calls).toEqual([])
+    expect(sent).toBe(0)
+  })
+
+  it('leaves nothing approved that a person approves in this moment', async () => {
+    const id = await world.createTask(boss, '/probe ask {}')
+    const [approval] = await world.untilApproval(id)
+    const write = holdWrite('call', 'changed')
+    const cancelling = cancel(id)
+    await write.held
+    await world.decide(approval, 'approve')
+    write.release()
+    expect(await cancelling).toMatchObject({ status: 'CANCELLED' })
+    expect((await world.getCall(approval.id)).status).toBe('FAILED')
     await allIsQuiet()
   })
 })
