@@ -35,9 +35,17 @@ export const discriminatorFor = (
 
 /** A script line that calls something that is on offer, for a person who has never seen one. */
 export const exampleLine = (tools: OfferedTools): string => {
-  const [tool] = functionsOf(tools)
-  if (!tool) return '/time now {}'
-  return `/${tool.name} ${firstEnum(tool)?.values[0] ?? 'run'} {}`
+  const offered = functionsOf(tools)
+  const easy = offered.find(tool => needsNothing(tool) && firstEnum(tool))
+  if (easy) return `/${easy.name} ${firstEnum(easy)?.values[0]} {}`
+  const [first] = offered
+  return first ? `/${first.name} <operation> {"<argument>": "…"}` : '/time now {}'
+}
+
+/** Whether a call of its first operation needs no argument. */
+const needsNothing = (tool: LanguageModelV4FunctionTool): boolean => {
+  const { required = [] } = tool.inputSchema
+  return required.every((name: string) => name === firstEnum(tool)?.key)
 }
 
 export const toolNames = (tools: OfferedTools): string[] =>

@@ -20,10 +20,10 @@ export const introduction = (tools: LanguageModelV4CallOptions['tools']): string
       : 'No tools are on offer here.',
   ].join('\n\n')
 
-/** What is said at the end: each call of the script with what came back, cut to a length. */
+/** What is told of a script: each call of the script with what came back, cut to a length. */
 export const summary = (lines: ScriptLine[], answers: (Answer | undefined)[]): string =>
   [
-    `${BANNER} What came back of the ${lines.length === 1 ? 'call' : `${lines.length} calls`} in the script:`,
+    `What came back of the ${lines.length === 1 ? 'call' : `${lines.length} calls`} in the script:`,
     ...lines.map((line, index) => {
       const answer = answers[index]
       if (!answer) return `${index + 1}. ${titleOf(line)}: not called`

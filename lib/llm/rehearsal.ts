@@ -69,7 +69,7 @@ const answerTo = (options: LanguageModelV4CallOptions): Part[] => {
   const answers = lines.map((_, line) => results.get(made[line] ?? idOf(line)))
   // What comes next follows from the answers alone: the step of the first line without one.
   const next = answers.findIndex(answer => !answer)
-  if (next < 0) return [text(summary(lines, answers))]
+  if (next < 0) return [text(`${BANNER} ${summary(lines, answers)}`)]
   if (options.toolChoice?.type === 'none')
     return [
       text(

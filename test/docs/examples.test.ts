@@ -4,7 +4,10 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { routeTable } from '../../functions/routes.ts'
+import { CallStatus } from '../../lib/call/tool-call.ts'
+import { ERROR_STATUS } from '../../lib/core/errors.ts'
 import { commands } from '../../lib/local/start-page.ts'
+import { TaskStatus } from '../../lib/task/task.ts'
 import { loadFunction } from '../../scripts/load-function.ts'
 import { startTestStack, type TestStack } from '../stack.ts'
 
@@ -115,6 +118,22 @@ describe('the page on the HTTP API', () => {
     expect(documented.toSorted()).toEqual(
       [...there, 'POST /tools/{tool}/operations/{operation}'].toSorted(),
     )
+  })
+})
+
+describe('what the HTTP API’s page says of errors and states', () => {
+  it('lists every error code with its status', () => {
+    const rows = read('docs/http-api.md').matchAll(/^\| (\d{3}) +\| (.*?) +\|$/gm)
+    const documented = [...rows].flatMap(([, status, codes = '']) =>
+      [...codes.matchAll(/`([A-Z_]+)`/g)].map(([, code]) => [code, Number(status)]),
+    )
+    expect(Object.fromEntries(documented)).toEqual(ERROR_STATUS)
+  })
+
+  it('names every state of a task and of a call', () => {
+    const page = read('docs/http-api.md')
+    for (const state of [...TaskStatus.options, ...CallStatus.options])
+      expect(page).toContain(`\`${state}\``)
   })
 })
 

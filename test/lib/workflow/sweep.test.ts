@@ -170,6 +170,7 @@ describe('a run that died', () => {
     await world.untilTask(id, 'AWAITING_SETTLEMENT')
     const unknown = await getCall(call.id as Id<'call'>)
     expect(unknown?.status).toBe('UNKNOWN')
+    expect((await world.approvals()).map(waiting => waiting.id)).toContain(call.id)
     if (unknown) await finish(unknown, { isError: false, content: 'It had run after all.' })
     await wake(id)
     expect((await world.untilTask(id, 'COMPLETED')).final_response).toContain('after all')
