@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CreateBucketCommand, HeadBucketCommand, NotFound } from '@aws-sdk/client-s3'
 import { s3 } from '../aws/s3.ts'
+import { AppError } from '../core/errors.ts'
 import { log } from '../core/log.ts'
 import { currentUsage, type Usage } from '../data/usage.ts'
 import type { FunctionSpec, RouteTable } from '../http/route-table.ts'
@@ -162,7 +163,15 @@ const loaded = (
 ): LocalFunction => ({
   memoryMb,
   timeoutSeconds,
-  handler: async () => (await load(module)).handler,
+  handler: async () => {
+    const { handler } = await load(module)
+    // Types say that it is there; a module that someone just wrote may say otherwise.
+    if (typeof handler === 'function') return handler
+    throw new AppError(
+      'INVALID_DEFINITION',
+      `functions/${module}.ts exports no handler. A tool's file ends with: export const handler = serve(tool)`,
+    )
+  },
 })
 
 type LocalHandler = Awaited<ReturnType<LocalFunction['handler']>>
