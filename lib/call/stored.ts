@@ -10,6 +10,7 @@ import type { Tool } from '../tool/define.ts'
 import { Decision, decisionKey, putUpAgain } from './decision.ts'
 import { clip } from './description.ts'
 import { digestOf } from './digest.ts'
+import { lose } from './elapse.ts'
 import { execute } from './execute.ts'
 import { type Admission, admit, gateKeys } from './gate.ts'
 import { MAX_REFUSAL_CHARS } from './propose.ts'
@@ -35,11 +36,15 @@ export const runStored = async (
     ...(call.digest ? [decisionKey(call.id, call.digest)] : []),
   ])
   const admission = await admitStored(tool, call, found)
-  if (admission instanceof AppError) return refuse(call, admission, clock)
+  // Of a call that has run before nobody may say that nothing ran, nor ask whether it may.
+  const hasRun = call.startedAt !== undefined
+  if (admission instanceof AppError)
+    return hasRun ? lose(call, clock) : refuse(call, admission, clock)
   if (admission.requiresApproval || call.requiresApproval) {
     const digest = digestOf(call, admission)
     const decision = found.get(Decision, decisionKey(call.id, digest))
-    if (decision?.decision !== 'approve') return putUpAgain(call, admission, clock)
+    if (decision?.decision !== 'approve')
+      return hasRun ? lose(call, clock) : putUpAgain(call, admission, clock)
   }
   const { claim, ...set } = startOf(admission.operation, clock)
   const started = await moveCall(call, [call.status], 'STARTED', {
