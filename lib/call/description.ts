@@ -1,4 +1,5 @@
-import { errorFields, log } from '../core/log.ts'
+import { errorKind } from '../core/error-kind.ts'
+import { log } from '../core/log.ts'
 import type { Admission } from './gate.ts'
 
 /**
@@ -17,8 +18,8 @@ export const descriptionOf = ({
     return clip(operation.describe(parameters), MAX_DESCRIPTION_CHARS)
   } catch (error) {
     // A tool that can't describe a call must not keep its task from going on.
-    const { code } = errorFields(error)
-    log('warn', 'description-failed', { tool: tool.name, operation: operation.name, code })
+    const where = { tool: tool.name, operation: operation.name }
+    log('warn', 'description-failed', { ...where, ...errorKind(error) })
     return `Run ${tool.name} ${operation.name}`
   }
 }

@@ -1,8 +1,8 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { AppError } from '../core/errors.ts'
+import { errorKind } from '../core/error-kind.ts'
 import { log } from '../core/log.ts'
 import { wellFormed } from '../core/well-formed.ts'
-import { toResult } from '../tool/result.ts'
+import { toResult, toText } from '../tool/result.ts'
 import type { Admission } from './gate.ts'
 import { maskSecrets } from './mask.ts'
 import { shortenData, shortenText } from './shorten.ts'
@@ -43,9 +43,8 @@ export const execute = async (
     }
   } catch (error) {
     // Its message may repeat arguments: that is for the call's record alone.
-    log('warn', 'tool-call-failed', { callId: call.id, ...kindOfError(error) })
-    const message = error instanceof Error ? error.message : String(error)
-    const text = maskSecrets(message.toWellFormed(), settings.secrets)
+    log('warn', 'tool-call-failed', { callId: call.id, ...errorKind(error) })
+    const text = maskSecrets(wordsOf(error).toWellFormed(), settings.secrets)
     return {
       isError: true,
       content: await shortenText(call.id, text || FAILED_SILENTLY, tool.maxResultChars),
@@ -55,12 +54,14 @@ export const execute = async (
 
 const FAILED_SILENTLY = 'The tool failed without saying why.'
 
-/** Where a tool failed, without a word of what it said. */
-const kindOfError = (error: unknown): Record<string, unknown> => {
-  if (error instanceof AppError) return { code: error.code }
-  if (!(error instanceof Error)) return { error: typeof error }
-  const frames = error.stack?.split('\n').filter(line => /^\s+at /.test(line))
-  return { error: error.name, stack: frames?.join('\n') }
+/** What a tool said when it failed, whatever it threw; what no text can be made of says nothing. */
+const wordsOf = (error: unknown): string => {
+  const said = error instanceof Error ? error.message : error
+  try {
+    return said === undefined ? '' : toText(said)
+  } catch {
+    return ''
+  }
 }
 
 /** Ends the wait when the time is up, whether or not the operation listens to its signal. */

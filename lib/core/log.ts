@@ -1,4 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { errorKind } from './error-kind.ts'
+import { AppError } from './errors.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export type LogEntry = { time: string; level: LogLevel; event: string } & Record<string, unknown>
@@ -45,11 +47,9 @@ export const setLogSink = (next: LogSink): LogSink => {
 export const log = (level: LogLevel, event: string, fields: Record<string, unknown> = {}): void =>
   sink({ time: new Date().toISOString(), level, event, ...scopes.getStore()?.ids, ...fields })
 
-/** An error's name, message and causes as fields; the stack only of errors that are not ours. */
+/** An error as fields: one of ours with its text, any other by its kind and place alone. */
 export const errorFields = (error: unknown): Record<string, unknown> => {
-  if (!(error instanceof Error)) return { error: String(error) }
-  const code = 'code' in error ? { code: error.code } : {}
-  const stack = error.name === 'AppError' ? {} : { stack: error.stack }
-  const cause = error.cause === undefined ? {} : { cause: errorFields(error.cause) }
-  return { error: `${error.name}: ${error.message}`, ...code, ...stack, ...cause }
+  if (!(error instanceof AppError)) return errorKind(error)
+  const cause = error.cause === undefined ? {} : { cause: errorKind(error.cause) }
+  return { error: `AppError: ${error.message}`, code: error.code, ...cause }
 }

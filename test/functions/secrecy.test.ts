@@ -29,6 +29,9 @@ const probe = defineTool({
         if (how === 'error') throw new Error(`It failed with ${all}`)
         if (how === 'our error') throw new AppError('BAD_REQUEST', `It failed with ${all}`)
         if (how === 'no error') throw all
+        if (how === 'like frames') throw new Error(`x:\n    at call (https://x/?key=${secret})`)
+        if (how === 'a name') throw Object.assign(new Error(all), { name: secret })
+        if (how === 'no text') throw Object.assign(Object.create(null), { secret })
         if (how === 'base64') return Buffer.from(all).toString('base64')
         if (how === 'url') return `https://example.com/?key=${encodeURIComponent(secret)}`
         return { said: all, [secret]: [secret] }
@@ -57,7 +60,10 @@ const expectNone = (text: string, canaries: string[]) => {
   for (const canary of canaries) expect(text).not.toContain(canary)
 }
 
-const HOWS = ['error', 'our error', 'no error', 'base64', 'url', 'result']
+const HOWS = [
+  ...['error', 'our error', 'no error', 'like frames', 'a name', 'no text'],
+  ...['base64', 'url', 'result'],
+]
 
 describe('a password that a tool tells', () => {
   it.each(HOWS)('as %s is masked for who asked, in the history and in every row', async how => {

@@ -63,7 +63,9 @@ test('a run that fails is logged, and the next one comes', async () => {
   const schedules = [{ name: 'sweep', rateMinutes: everyMs(10), functionName: 'f' }]
   ;({ close } = startScheduler({ schedules, invoke }))
   await vi.waitFor(() => expect(calls).toBeGreaterThan(2))
-  expect(logged).toContainEqual(expect.objectContaining({ error: 'Error: broken' }))
+  expect(logged).toContainEqual(
+    expect.objectContaining({ event: 'schedule-failed', error: 'Error' }),
+  )
   expect(logged).toContainEqual(expect.objectContaining({ functionError: 'Unhandled' }))
 })
 
