@@ -18,8 +18,9 @@ import { loadFunction } from './load-function.ts'
  * gone afterwards. Ends with exit code 1 where anything isn't as it should be.
  */
 const main = async () => {
-  const { values } = parseArgs({ options: { json: { type: 'boolean', default: false } } })
-  const timeline = createTimeline(values.json)
+  const options = readOptions()
+  if (!options) return
+  const timeline = createTimeline(options.json)
   const logs: LogEntry[] = []
   setLogSink(entry => logs.push(entry))
   const directory = await mkdtemp(path.join(tmpdir(), 'espalier-demo-'))
@@ -32,6 +33,18 @@ const main = async () => {
     process.exitCode = 1
   } finally {
     await rm(directory, { recursive: true, force: true })
+  }
+}
+
+const USAGE = 'Usage: npm run demo [-- --json]'
+
+const readOptions = (): { json: boolean } | undefined => {
+  try {
+    return parseArgs({ options: { json: { type: 'boolean', default: false } } }).values
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n${USAGE}\n`)
+    process.exitCode = 1
+    return undefined
   }
 }
 
@@ -66,6 +79,7 @@ const run = async (timeline: Timeline, directory: string, logs: LogEntry[]) => {
       outcome,
       watching: watchingOf(logs),
       seconds: (performance.now() - started) / 1_000,
+      isRehearsal: script.isRehearsal,
     })
   } finally {
     await stack.close()
@@ -126,26 +140,45 @@ const tellCosts = ({
   outcome: { root, child },
   watching,
   seconds,
+  isRehearsal,
 }: {
   timeline: Timeline
   stack: Stack
   outcome: Outcome
   watching: Watching
   seconds: number
+  isRehearsal: boolean
 }) => {
   const { dynamodb, s3Requests, stateTransitions, invocations } = stack.costs()
-  timeline.figures('What it cost', [
-    ['steps', root.usage.steps],
-    ['tool calls', root.tool_calls.length + (child?.tool_calls.length ?? 0)],
-    ['tokens', `${root.usage.input_tokens} in, ${root.usage.output_tokens} out`],
-    ['state transitions', stateTransitions],
-    ['function invocations', invocations],
-    ['DynamoDB requests', dynamodb.requests - watching.requests],
-    ['DynamoDB read units', dynamodb.readUnits - watching.readUnits],
-    ['DynamoDB write units', dynamodb.writeUnits],
-    ['S3 requests', s3Requests],
-    ['seconds', seconds.toFixed(1)],
-    ['not counted', `${watching.requests} DynamoDB requests of this demo's own looking on`],
+  const { input_tokens, output_tokens, steps } = root.usage
+  const tool_calls = root.tool_calls.length + (child?.tool_calls.length ?? 0)
+  const seconds_taken = Number(seconds.toFixed(1))
+  timeline.figures('job-cost', 'What it cost', [
+    { label: 'steps', fields: { steps } },
+    { label: 'tool calls', fields: { tool_calls } },
+    {
+      label: 'tokens',
+      text: `${input_tokens} in, ${output_tokens} out${isRehearsal ? ' (estimated: no model was asked)' : ''}`,
+      fields: { input_tokens, output_tokens },
+    },
+    { label: 'state transitions', fields: { state_transitions: stateTransitions } },
+    { label: 'function invocations', fields: { function_invocations: invocations } },
+    {
+      label: 'DynamoDB requests',
+      fields: { dynamodb_requests: dynamodb.requests - watching.requests },
+    },
+    {
+      label: 'DynamoDB read units',
+      fields: { dynamodb_read_units: dynamodb.readUnits - watching.readUnits },
+    },
+    { label: 'DynamoDB write units', fields: { dynamodb_write_units: dynamodb.writeUnits } },
+    { label: 'S3 requests', fields: { s3_requests: s3Requests } },
+    { label: 'seconds', fields: { seconds: seconds_taken } },
+    {
+      label: 'not counted',
+      text: `${watching.requests} DynamoDB requests of this demo's own looking on`,
+      fields: { dynamodb_requests_of_watching: watching.requests },
+    },
   ])
 }
 

@@ -8,9 +8,12 @@ export type Timeline = {
   chapter: (title: string) => void
   /** Something that happened; `fields` go to the JSON form. */
   tell: (actor: Actor, event: string, text: string, fields?: Record<string, unknown>) => void
-  /** A table of figures. */
-  figures: (title: string, rows: [label: string, value: string | number][]) => void
+  /** A table of figures; their `fields` go to the JSON form, as one event. */
+  figures: (event: string, title: string, rows: Figure[]) => void
 }
+
+/** One line of a table; where it has no text, its figures stand for themselves. */
+export type Figure = { label: string; text?: string; fields: Record<string, number> }
 
 const ACTOR_WIDTH = 9
 /** How much of one line is shown of what agents say. */
@@ -34,8 +37,14 @@ export const createTimeline = (json: boolean): Timeline => {
       chapter: title => write(JSON.stringify({ milliseconds: elapsed(), chapter: title })),
       tell: (actor, event, text, fields = {}) =>
         write(JSON.stringify({ milliseconds: elapsed(), actor, event, text, ...fields })),
-      figures: (title, rows) =>
-        write(JSON.stringify({ milliseconds: elapsed(), [title]: Object.fromEntries(rows) })),
+      figures: (event, _title, rows) =>
+        write(
+          JSON.stringify({
+            milliseconds: elapsed(),
+            event,
+            ...Object.assign({}, ...rows.map(({ fields }) => fields)),
+          }),
+        ),
     }
   const paint = (code: number, text: string) =>
     stdout.isTTY ? `\u001B[${code}m${text}\u001B[0m` : text
@@ -50,10 +59,11 @@ export const createTimeline = (json: boolean): Timeline => {
       )
       for (const line of rest) write(indent + line)
     },
-    figures: (title, rows) => {
-      const width = Math.max(...rows.map(([label]) => label.length))
+    figures: (_event, title, rows) => {
+      const width = Math.max(...rows.map(({ label }) => label.length))
       write(`\n${paint(1, title)}`)
-      for (const [label, value] of rows) write(`  ${label.padEnd(width)}  ${value}`)
+      for (const { label, text, fields } of rows)
+        write(`  ${label.padEnd(width)}  ${text ?? Object.values(fields).join(', ')}`)
     },
   }
 }

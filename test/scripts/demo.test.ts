@@ -19,7 +19,6 @@ type Line = {
   running?: number
   waiting?: number
   task_id?: string
-  'What it cost'?: Record<string, string | number>
 }
 
 describe('the demo', () => {
@@ -70,7 +69,16 @@ describe('the demo', () => {
   })
 
   it('ends with what the job cost', () => {
-    expect(lines.at(-1)?.['What it cost']).toMatchObject({ steps: 6, 'tool calls': 5 })
+    expect(lines.at(-1)).toMatchObject({ event: 'job-cost', steps: 6, tool_calls: 5 })
+  })
+})
+
+describe('the demo with an option that it does not have', () => {
+  it('says which ones there are, and fails', async () => {
+    await expect(run(['--jsno'])).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('Usage: npm run demo [-- --json]'),
+    })
   })
 })
 
