@@ -1,5 +1,7 @@
 import type * as z from 'zod'
+import { errorKind } from '../core/error-kind.ts'
 import { AppError } from '../core/errors.ts'
+import { log } from '../core/log.ts'
 import type { Operation } from '../tool/define.ts'
 
 /** What is wrong with one argument, as a model or a person can mend it. */
@@ -22,7 +24,7 @@ export const validateArguments = (
       'VALIDATION_ERROR',
       `The arguments of "${operation.name}" have ${bytes} bytes; at most ${MAX_ARGUMENT_BYTES} fit. Send less in one go.`,
     )
-  const parsed = operation.parameters.safeParse(values)
+  const parsed = parse(operation, values)
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.flatMap(issue => problemsOf(operation, issue))
   throw new AppError(
@@ -32,6 +34,19 @@ export const validateArguments = (
       .join(' ')}`,
     { details: problems },
   )
+}
+
+/** A schema may hold a tool's own code: what it throws may repeat arguments, and is told to nobody. */
+const parse = (operation: Operation, values: Record<string, unknown>) => {
+  try {
+    return operation.parameters.safeParse(values)
+  } catch (error) {
+    log('warn', 'arguments-not-checked', { operation: operation.name, ...errorKind(error) })
+    throw new AppError(
+      'VALIDATION_ERROR',
+      `The arguments of "${operation.name}" can't be checked: the tool's own check of them failed.`,
+    )
+  }
 }
 
 const problemsOf = (operation: Operation, issue: z.core.$ZodIssue): ArgumentProblem[] => {

@@ -15,7 +15,7 @@ export const descriptionOf = ({
   parameters,
 }: Pick<Admission, 'tool' | 'operation' | 'parameters'>): string => {
   try {
-    return clip(operation.describe(parameters), MAX_DESCRIPTION_CHARS)
+    return clip(operation.describe(parameters).toWellFormed(), MAX_DESCRIPTION_CHARS)
   } catch (error) {
     // A tool that can't describe a call must not keep its task from going on.
     const where = { tool: tool.name, operation: operation.name }

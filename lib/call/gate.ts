@@ -5,8 +5,10 @@ import {
   agentToolOf,
   effectiveOperation,
 } from '../agent/agent-tool.ts'
+import { errorKind } from '../core/error-kind.ts'
 import { AppError } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
+import { log } from '../core/log.ts'
 import type { Found, Key } from '../data/table.ts'
 import type { PrincipalId } from '../principal/principal.ts'
 import {
@@ -86,8 +88,21 @@ export const availableSettings = (
       { details: { missing } },
     )
   const settings = openSettings(tool, effective)
-  if (tool.available({ settings: settings.values })) return settings
+  if (saysAvailable(tool, settings)) return settings
   throw new AppError('TOOL_UNAVAILABLE', `The tool "${tool.name}" is not available at the moment.`)
+}
+
+/**
+ * The tool's own word. Its code has the opened passwords in its hands, so that what it throws is
+ * told to nobody: it goes no further than a log line about where that was.
+ */
+const saysAvailable = (tool: Tool, { values }: OpenedSettings): boolean => {
+  try {
+    return tool.available({ settings: values })
+  } catch (error) {
+    log('warn', 'availability-failed', { tool: tool.name, ...errorKind(error) })
+    return false
+  }
 }
 
 export const scopeOf = (agent: Agent) => ({ agentId: agent.id, principalId: agent.principalId })
