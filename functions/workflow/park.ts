@@ -1,7 +1,7 @@
-import { withLogIds } from '../../lib/core/log.ts'
+import { runFunction } from '../../lib/core/function.ts'
 import { ParkEvent, park } from '../../lib/workflow/park.ts'
 
 export const handler = async (event: unknown): Promise<void> => {
   const parked = ParkEvent.parse(event)
-  await withLogIds({ taskId: parked.taskId }, () => park(parked))
+  await runFunction({ taskId: parked.taskId }, () => park(parked))
 }

@@ -1,4 +1,5 @@
+import { runFunction } from '../../lib/core/function.ts'
 import { sweep } from '../../lib/workflow/sweep.ts'
 
 /** Called on a schedule. */
-export const handler = () => sweep()
+export const handler = () => runFunction({}, () => sweep())

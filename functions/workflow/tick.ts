@@ -1,12 +1,12 @@
 import type { LambdaContext } from 'hono/aws-lambda'
-import { withLogIds } from '../../lib/core/log.ts'
+import { runFunction } from '../../lib/core/function.ts'
 import type { TickOutcome } from '../../lib/workflow/outcome.ts'
 import { TickEvent, tick } from '../../lib/workflow/tick.ts'
 import { tools } from '../tools/index.ts'
 
 export const handler = async (event: unknown, context: LambdaContext): Promise<TickOutcome> => {
   const { taskId, generation } = TickEvent.parse(event)
-  return withLogIds({ taskId, requestId: context.awsRequestId }, () =>
+  return runFunction({ taskId, requestId: context.awsRequestId }, () =>
     tick({ taskId, generation }, { tools, remainingMs: () => context.getRemainingTimeInMillis() }),
   )
 }

@@ -4,8 +4,8 @@ import { resultOf } from '../call/receipt.ts'
 import { runRequest } from '../call/request.ts'
 import { runStored } from '../call/stored.ts'
 import type { CallStatus, ToolCall } from '../call/tool-call.ts'
+import { runFunction } from '../core/function.ts'
 import { idOf } from '../core/ids.ts'
-import { withLogIds } from '../core/log.ts'
 import type { Tool } from '../tool/define.ts'
 import { bearerToken, createApp, handlerOf } from './app.ts'
 import { idempotencyKey, objectOf, readBody } from './request.ts'
@@ -25,7 +25,7 @@ export const handleEvent = async (
   const stored = StoredCall.safeParse(event)
   if (!stored.success) return appOf(tool)(event as LambdaEvent, context as LambdaContext)
   const { callId } = stored.data
-  const call = await withLogIds({ callId }, () => runStored(tool, callId))
+  const call = await runFunction({ callId }, () => runStored(tool, callId))
   return { callId, status: call.status }
 }
 
