@@ -8,32 +8,50 @@ import { maskSecrets } from './mask.ts'
 import { shortenData, shortenText } from './shorten.ts'
 import type { CallResult, ToolCall } from './tool-call.ts'
 
+/** What came of a run, or that its time was up; then what it still comes to may follow. */
+export type Run = { result: CallResult } | { timedOut: string; late: Promise<CallResult> }
+
 /**
- * Runs an operation's code and returns what came of it; nothing that it throws gets past here.
- * Secrets that the call received are masked in all of it.
+ * Runs an operation's code for as long as it has time, whether or not it listens to its signal.
+ * Nothing that it throws gets past here, and secrets that the call received are masked in all of
+ * what it says.
  */
 export const execute = async (
   call: ToolCall,
-  { agent, tool, operation, parameters, settings }: Admission,
+  admission: Admission,
   clock: Clock = systemClock,
+): Promise<Run> => {
+  const { timeoutSeconds } = admission.operation
+  const signal = AbortSignal.timeout(timeoutSeconds * 1_000)
+  const timeUp = new Promise<undefined>(resolve =>
+    signal.addEventListener('abort', () => resolve(undefined), { once: true }),
+  )
+  const work = perform(call, admission, { signal, clock })
+  const result = await Promise.race([work, timeUp])
+  // What fails once it is aborted fails for that: it says nothing of what it did before.
+  if (result && !(result.isError && signal.aborted)) return { result }
+  log('warn', 'tool-call-timed-out', { callId: call.id })
+  return { timedOut: `The operation took longer than its ${timeoutSeconds} seconds.`, late: work }
+}
+
+const perform = async (
+  call: ToolCall,
+  { agent, tool, operation, parameters, settings }: Admission,
+  { signal, clock }: { signal: AbortSignal; clock: Clock },
 ): Promise<CallResult> => {
-  const timeoutMs = operation.timeoutSeconds * 1_000
-  const signal = AbortSignal.timeout(timeoutMs)
   try {
-    const value = await withTimeout(signal, timeoutMs, async () =>
-      operation.execute({
-        parameters,
-        settings: settings.values,
-        call: { id: call.id },
-        agent: { id: agent.id, name: agent.name },
-        principal: { id: agent.principalId },
-        ...(call.taskId && call.rootId ? { task: { id: call.taskId, rootId: call.rootId } } : {}),
-        meta: call.meta,
-        clock,
-        signal,
-        idempotencyKey: call.id,
-      }),
-    )
+    const value = await operation.execute({
+      parameters,
+      settings: settings.values,
+      call: { id: call.id },
+      agent: { id: agent.id, name: agent.name },
+      principal: { id: agent.principalId },
+      ...(call.taskId && call.rootId ? { task: { id: call.taskId, rootId: call.rootId } } : {}),
+      meta: call.meta,
+      clock,
+      signal,
+      idempotencyKey: call.id,
+    })
     const masked = maskSecrets(wellFormed(toResult(value)), settings.secrets)
     return {
       isError: false,
@@ -61,22 +79,5 @@ const wordsOf = (error: unknown): string => {
     return said === undefined ? '' : toText(said)
   } catch {
     return ''
-  }
-}
-
-/** Ends the wait when the time is up, whether or not the operation listens to its signal. */
-const withTimeout = async <T>(
-  signal: AbortSignal,
-  timeoutMs: number,
-  work: () => Promise<T>,
-): Promise<T> => {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const onAbort = () =>
-    reject(new Error(`The operation took longer than its ${timeoutMs / 1_000} seconds.`))
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    return await Promise.race([work(), promise])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
   }
 }

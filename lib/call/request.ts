@@ -8,10 +8,10 @@ import { readClaim } from '../principal/key.ts'
 import type { Tool } from '../tool/define.ts'
 import { sha256 } from './digest.ts'
 import { elapse } from './elapse.ts'
-import { execute } from './execute.ts'
 import { admit, gateKeys } from './gate.ts'
 import { proposeCall } from './propose.ts'
-import { finish, startOf } from './receipt.ts'
+import { startOf } from './receipt.ts'
+import { run } from './run.ts'
 import { mayStart, runStored } from './stored.ts'
 import { createCall, type ToolCall } from './tool-call.ts'
 
@@ -63,7 +63,7 @@ export const runRequest = async (
     return answerAgain(await elapse(first, clock), tool, clock)
   }
   if (call.status === 'PENDING_APPROVAL') return call
-  return finish(call, await execute(call, admission, clock), clock)
+  return run(call, admission, clock)
 }
 
 const AgentId = idOf('agent')

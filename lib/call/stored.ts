@@ -11,10 +11,10 @@ import { Decision, decisionKey, putUpAgain } from './decision.ts'
 import { clip } from './description.ts'
 import { digestOf } from './digest.ts'
 import { lose } from './elapse.ts'
-import { execute } from './execute.ts'
 import { type Admission, admit, gateKeys } from './gate.ts'
 import { MAX_REFUSAL_CHARS } from './propose.ts'
-import { finish, mayRunAgain, runsOf, startOf } from './receipt.ts'
+import { mayRunAgain, runsOf, startOf } from './receipt.ts'
+import { run } from './run.ts'
 import { type CallResult, getCall, moveCall, type ToolCall } from './tool-call.ts'
 
 /**
@@ -54,7 +54,7 @@ export const runStored = async (
     claim,
   })
   if (!started.ok) return started.item ?? call
-  return finish(started.item, await execute(started.item, admission, clock), clock)
+  return run(started.item, admission, clock)
 }
 
 /** Whether a stored call may (still or again) be started. */

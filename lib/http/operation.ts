@@ -55,7 +55,7 @@ const appOf = (tool: Tool) => {
 }
 
 /** The call has not ended: its record tells when it has. */
-const GOES_ON: CallStatus[] = ['PENDING_APPROVAL', 'APPROVED', 'UNKNOWN']
+const GOES_ON: CallStatus[] = ['PENDING_APPROVAL', 'APPROVED', 'STARTED', 'UNKNOWN']
 
 const Arguments = objectOf('arguments')
 

@@ -21,6 +21,9 @@ type Looked = { state: StepState; call: ToolCall }
 /** When a call whose function couldn't be reached is tried again. */
 const UNREACHABLE_RETRY_MS = 5_000
 
+/** When a task looks whether a late result has come: its operation can't wake the task. */
+export const LATE_RESULT_MS = 15 * 60_000
+
 /** How long a call may fail to start before it is given up. */
 export const MAX_START_MS = 10 * 60_000
 
@@ -73,7 +76,7 @@ const lookAt = async (seen: ToolCall, clock: Clock): Promise<Looked> => {
         ? lookAgain(await lose(call, clock), clock)
         : { state: waitingFor('AWAITING_TOOL', isoIn(UNREACHABLE_RETRY_MS, clock)), call }
     case 'UNKNOWN':
-      return { state: waitingFor('AWAITING_SETTLEMENT'), call }
+      return { state: waitingFor('AWAITING_SETTLEMENT', isoIn(LATE_RESULT_MS, clock)), call }
     case 'COMPLETED':
       return lookAtResult(call, clock)
     case 'REJECTED':
