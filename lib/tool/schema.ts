@@ -61,16 +61,20 @@ export const toolSchema = (tool: Tool, enabled: Operation[]): ObjectSchema => {
 /** Whether calls of this tool say which operation they mean. */
 export const hasDiscriminator = (tool: Tool): boolean => Object.keys(tool.operations).length > 1
 
-/** A model's arguments, taken apart into the operation they name and the rest. */
+/**
+ * A model's arguments, taken apart into the operation they name and the rest. Only a text names
+ * one: of anything else the gate says that no operation was named, and which there are.
+ */
 export const splitArguments = (
   tool: Tool,
   enabled: Operation[],
   values: Record<string, unknown>,
 ): { operation: string | undefined; rest: Record<string, unknown> } => {
-  const only = enabled.length === 1 ? enabled[0]?.name : undefined
   if (!hasDiscriminator(tool)) return { operation: Object.keys(tool.operations)[0], rest: values }
   const { [tool.discriminator]: named, ...rest } = values
-  return { operation: named === undefined ? only : String(named), rest }
+  if (typeof named === 'string') return { operation: named, rest }
+  const only = named === undefined && enabled.length === 1 ? enabled[0]?.name : undefined
+  return { operation: only, rest }
 }
 
 const nameOf = ({ operation }: { operation: Operation }) => operation.name

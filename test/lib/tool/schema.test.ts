@@ -137,6 +137,17 @@ test('an operation that is named counts, though another one is the only enabled'
   expect(splitArguments(tool, only(tool, 'now'), { action: 'add' }).operation).toBe('add')
 })
 
+test.each([
+  ['an object', { toString: 1, valueOf: 1 }],
+  ['a list', ['add']],
+  ['a number', 1],
+  ['null', null],
+])('%s names no operation, not even where one alone is enabled', (_, action) => {
+  const { operation, rest } = splitArguments(tool, only(tool, 'add'), { action, days: 2 })
+  expect(operation).toBeUndefined()
+  expect(rest).toEqual({ days: 2 })
+})
+
 test('a tool of one operation takes its arguments as they are', () => {
   const values = { expression: '1', action: 'x' }
   expect(splitArguments(single, Object.values(single.operations), values)).toEqual({
