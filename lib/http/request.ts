@@ -28,7 +28,10 @@ export const objectOf = (what: string) =>
     `must be an object of ${what}`,
   )
 
-/** The body as JSON: UNSUPPORTED_MEDIA_TYPE and INVALID_JSON say what is wrong with it. */
+/**
+ * The body as JSON: UNSUPPORTED_MEDIA_TYPE, INVALID_JSON and VALIDATION_ERROR (nested too deep) say
+ * what is wrong with it.
+ */
 export const readJson = async (context: Context): Promise<unknown> => {
   const type = context.req.header('content-type') ?? ''
   if (!/^application\/(\S+\+)?json\b/i.test(type))
@@ -36,11 +39,14 @@ export const readJson = async (context: Context): Promise<unknown> => {
       'UNSUPPORTED_MEDIA_TYPE',
       'Send JSON, with "Content-Type: application/json".',
     )
-  const text = await context.req.text()
+  return wellFormed(parseJson(await context.req.text()))
+}
+
+const parseJson = (text: string): unknown => {
   try {
-    return wellFormed(JSON.parse(text))
-  } catch (error) {
-    const why = error instanceof SyntaxError ? error.message : ''
+    return JSON.parse(text)
+  } catch (cause) {
+    const why = cause instanceof SyntaxError ? cause.message : 'it is too large'
     throw new AppError('INVALID_JSON', `The body is not valid JSON: ${why}`)
   }
 }

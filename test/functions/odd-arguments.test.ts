@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startWorld, type World } from '../world.ts'
+
+// What a model may write where arguments belong, and nobody would.
+
+const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+
+let world: World
+let agent: string
+beforeAll(async () => {
+  world = await startWorld()
+  agent = await world.createAgent(['media', 'calculator'])
+})
+afterAll(() => world.stop())
+
+const refusalOf = async (line: string) => {
+  const id = await world.createTask(agent, line, '', '/calculator calculate {"expression": "1+1"}')
+  const { tool_calls: calls } = await world.untilTask(id, 'COMPLETED', 'FAILED')
+  // Whatever the first call was, the task goes on.
+  expect(calls[1]?.result?.content).toBe('2')
+  return calls[0]?.result
+}
+
+describe('a model’s arguments', () => {
+  it.each(['{"toString": 1, "valueOf": 1}', '["search"]', '{}', '1', 'null'])(
+    'that name the operation by %s are refused, and the model reads which there are',
+    async named => {
+      expect(await refusalOf(`/media nothing {"action": ${named}}`)).toMatchObject({
+        code: 'VALIDATION_ERROR',
+        content: expect.stringMatching(/Say which operation .* Available: create_media, search/),
+      })
+    },
+  )
+
+  it('that are nested without end are refused', async () => {
+    expect(await refusalOf(`/media search {"query": ${nested(1_000)}}`)).toMatchObject({
+      code: 'VALIDATION_ERROR',
+      content: expect.stringContaining('100 levels'),
+    })
+  })
+})
+
+describe('a request', () => {
+  it('whose arguments are nested without end is told so', async () => {
+    const answer = await world.run(agent, 'media.search', `{"query": ${nested(20_000)}}`)
+    expect(answer).toMatchObject({ status: 422, body: { error: { code: 'VALIDATION_ERROR' } } })
+    expect(answer.body.error?.message).toContain('100 levels')
+  })
+})
