@@ -49,8 +49,10 @@ export const tool = defineTool({
       },
     },
     handover: {
-      description: 'Hand the whole task over to another agent and end this one.',
+      description:
+        'Hand the whole task over to another agent and end this one. Call it alone, once all other calls are answered.',
       parameters: z.object({ target_agent_id: targetAgentId, prompt }),
+      endsTask: true,
       effect: 'idempotent',
       requiresApprovalByDefault: true,
       touches: ['agents', 'tasks', 'workflow'],

@@ -48,6 +48,8 @@ type OperationOptions = {
   timeoutSeconds?: number
   memoryMb?: number
   touches?: readonly Resource[]
+  /** It ends its task, so a step that makes other calls as well is refused it. */
+  endsTask?: boolean
 }
 
 type OperationInput<Parameters extends z.ZodObject, Settings> = OperationOptions & {
@@ -143,6 +145,7 @@ const completeOperation = (
   timeoutSeconds: DEFAULT_TIMEOUT_SECONDS,
   memoryMb: DEFAULT_MEMORY_MB,
   touches: [],
+  endsTask: false,
   ...input,
   name,
   // An argument that nobody declared is named in an error, never dropped.

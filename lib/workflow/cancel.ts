@@ -27,6 +27,15 @@ export const cancelBelow = async (task: Task, clock: Clock = systemClock): Promi
       await cancelTask(started, clock)
 }
 
+/**
+ * Nothing of an ended task is left for anyone to approve, and nothing goes on that it has started
+ * and that nobody waits for any more.
+ */
+export const leaveNothing = async (task: Task, clock: Clock = systemClock): Promise<void> => {
+  await cancelBelow(task, clock)
+  await withdrawCalls(task, clock)
+}
+
 /** A task of the cancelled one's lineage needs no word of its own in the ledger. */
 const endTree = async (task: Task, clock: Clock): Promise<Task> => {
   // First what is below: who ends is no longer found from above when this is done again.

@@ -1,5 +1,5 @@
 import type { Agent } from '../agent/agent.ts'
-import { admit, gateKeys } from '../call/gate.ts'
+import { type Admission, admit, gateKeys } from '../call/gate.ts'
 import { invokeOperation } from '../call/invoke.ts'
 import { proposeCall, refusedCall } from '../call/propose.ts'
 import { mayRunAgain } from '../call/receipt.ts'
@@ -70,6 +70,7 @@ const recordCall = async (
     asked.operation = operation ?? ''
     const found = await batchGet(gateKeys(tool.name, agent.id, agent.principalId))
     const admission = admit({ agent, tool, operation, values: rest, found })
+    if (admission.operation.endsTask && callIdsOf(entry).length > 1) throw notAlone(admission)
     return await writeCall(task, await proposeCall(origin, admission, clock))
   } catch (error) {
     if (!(error instanceof AppError)) throw error
@@ -109,6 +110,13 @@ const argumentsOf = ({ input, state }: ToolCallPart): Record<string, unknown> =>
       return state satisfies never
   }
 }
+
+/** What stands beside it would be left without anyone to read its answer. */
+const notAlone = ({ operation }: Admission): AppError =>
+  new AppError(
+    'BAD_REQUEST',
+    `"${operation.name}" ends this task, so it must be the only call of its step; it did not run. Make it again, alone, once all other calls are answered.`,
+  )
 
 const parserComplaint = (text: string): string => {
   try {

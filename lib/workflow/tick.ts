@@ -6,8 +6,9 @@ import { idOf } from '../core/ids.ts'
 import { errorFields, log } from '../core/log.ts'
 import { toolCalls } from '../llm/message.ts'
 import type { Entry } from '../task/history.ts'
-import { getTask, type Task } from '../task/task.ts'
+import { getTask, type Task, TERMINAL } from '../task/task.ts'
 import type { ToolRegistry } from '../tool/registry.ts'
+import { leaveNothing } from './cancel.ts'
 import { type Conversation, readConversation } from './conversation.ts'
 import { startGeneration } from './execution.ts'
 import { LEASE_LOST, takeLease, withRenewal, writeHeld } from './lease.ts'
@@ -27,7 +28,6 @@ import {
 } from './outcome.ts'
 import { runStepCalls } from './step-calls.ts'
 import { stateOfStep } from './waits.ts'
-import { withdrawCalls } from './withdraw.ts'
 
 export const TickEvent = z.object({ taskId: idOf('task'), generation: z.int() })
 export type TickEvent = z.infer<typeof TickEvent>
@@ -56,7 +56,9 @@ export const tick = async (event: TickEvent, context: TickContext): Promise<Tick
   const clock = context.clock ?? systemClock
   const lease = await takeLease(event.taskId, event.generation, clock)
   if ('over' in lease) {
-    await leaveNothing(event.taskId, clock)
+    // What the tick that ended it, or the one that it was taken from, did not come to.
+    const task = await getTask(event.taskId)
+    if (TERMINAL.includes(task.status)) await leaveNothing(task, clock)
     return outcomeOf('end')
   }
   if ('heldUntil' in lease) return outcomeOf('until', { until: lease.heldUntil })
@@ -74,16 +76,14 @@ export const tick = async (event: TickEvent, context: TickContext): Promise<Tick
   }
 }
 
-/** What a tick was just putting up when its task was cancelled is withdrawn by the one after it. */
-const leaveNothing = async (taskId: TickEvent['taskId'], clock: Clock): Promise<void> => {
-  const task = await getTask(taskId)
-  if (task.status === 'CANCELLED' || task.status === 'FAILED') await withdrawCalls(task, clock)
-}
-
 const advance = async (taken: Task, context: TickContext, clock: Clock): Promise<TickOutcome> => {
   let task = taken
   const agent = await findAgent(task)
-  if (!agent) return fail(task, 'AGENT_GONE', 'The agent of this task is gone.', clock)
+  if (!agent) {
+    const outcome = await fail(task, 'AGENT_GONE', 'The agent of this task is gone.', clock)
+    await leaveNothing(task, clock)
+    return outcome
+  }
   const conversation = await readConversation(task.id)
   const offers = await offerTools(agent, context.tools)
   for (;;) {
@@ -93,7 +93,11 @@ const advance = async (taken: Task, context: TickContext, clock: Clock): Promise
       const records = await runStepCalls({ task, agent, entry: last, offers }, clock)
       const { state, calls } = await stateOfStep(records, clock)
       if (state.kind === 'waiting') return park(task, state, clock)
-      if (state.kind === 'handed-over') return handOver(task, state, clock)
+      if (state.kind === 'handed-over') {
+        const outcome = await handOver(task, state, clock)
+        await leaveNothing({ ...task, handoverTo: state.to }, clock)
+        return outcome
+      }
       for (const call of calls) conversation.calls.set(call.id, call)
     }
     if (stepsOf(conversation) >= task.maxSteps)
