@@ -3,6 +3,7 @@ import { canonicalJson } from '../core/canonical-json.ts'
 import { AppError } from '../core/errors.ts'
 import { wireName } from './alias.ts'
 import type { Operation, Tool } from './define.ts'
+import { schemaProblem } from './parameters.ts'
 
 export const NAME_PATTERN = /^[a-z][a-z0-9_]*$/
 /** What an operation is awaited for at most; a longer one runs as an event (design, section 6). */
@@ -25,8 +26,12 @@ export const checkTool = (tool: Tool): void => {
   if (operations.length === 0) fail('it declares no operation; add one under "operations".')
   for (const operation of operations) {
     checkName(`the operation "${operation.name}"`, operation.name)
-    for (const name of Object.keys(operation.parameters.shape))
-      checkName(`the parameter "${name}" of the operation "${operation.name}"`, name)
+    for (const [name, schema] of Object.entries(operation.parameters.shape)) {
+      const what = `the parameter "${name}" of the operation "${operation.name}"`
+      checkName(what, name)
+      const problem = schemaProblem(schema)
+      if (problem) fail(`${what} ${problem}`)
+    }
     checkOperation(tool, operation, fail)
   }
   for (const [key, definition] of Object.entries(tool.settings)) {

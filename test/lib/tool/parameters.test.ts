@@ -1,0 +1,119 @@
+import { expect, test } from 'vitest'
+import * as z from 'zod'
+import { defineTool } from '../../../lib/tool/define.ts'
+
+const define = (schema: z.ZodType) =>
+  defineTool({
+    name: 'mail',
+    description: 'Sends mail.',
+    operations: {
+      send: {
+        description: 'Sends.',
+        parameters: z.object({ to: schema }),
+        describe: () => 'Send',
+        execute: () => 'sent',
+      },
+    },
+  })
+
+type Tree = { name: string; children?: Tree[] | undefined }
+const Tree: z.ZodType<Tree> = z.object({
+  name: z.string(),
+  children: z.lazy(() => Tree.array()).optional(),
+})
+const Node = z.object({
+  name: z.string(),
+  get children() {
+    return z.array(Node)
+  },
+})
+
+test.each<[string, z.ZodType, unknown]>([
+  [
+    'texts with checks',
+    z
+      .string()
+      .min(1)
+      .max(9)
+      .regex(/x/)
+      .refine(text => text !== 'xx'),
+    'x',
+  ],
+  ['formats', z.union([z.url({ normalize: true }), z.email(), z.uuid()]), 'https://EXAMPLE.com'],
+  ['coercion', z.object({ a: z.coerce.number(), b: z.coerce.boolean() }), { a: '5', b: 'false' }],
+  ['defaults', z.object({ a: z.int().default(3), b: z.enum(['x']).optional() }), {}],
+  ['a default of a whole object', z.object({ a: z.int() }).default({ a: 1 }), undefined],
+  ['a prefault', z.object({ a: z.int().default(1) }).prefault({}), undefined],
+  [
+    'lists, tuples and records',
+    z.tuple([z.array(z.null()), z.record(z.string(), z.int())]),
+    [[null], { a: 1 }],
+  ],
+  [
+    'intersections',
+    z.intersection(z.object({ a: z.int() }), z.object({ b: z.int() })),
+    { a: 1, b: 2 },
+  ],
+  [
+    'literals and templates',
+    z.union([z.literal(['a', 1, null]), z.templateLiteral(['x', z.int()])]),
+    'x1',
+  ],
+  ['JSON itself', z.json(), { a: [1, 'b', null, true] }],
+  ['a schema within itself', Tree, { name: 'a', children: [{ name: 'b' }] }],
+  ['a schema within itself, by a getter', Node, { name: 'a', children: [] }],
+  [
+    'read-only and anything',
+    z.object({ a: z.array(z.unknown()).readonly(), b: z.any() }),
+    { a: [1], b: 2 },
+  ],
+])('a parameter may have %s: a second parse leaves it as it is', (_, schema, value) => {
+  const { parameters } = define(schema).operations.send ?? {}
+  const first = parameters?.parse({ to: value })
+  expect(parameters?.parse(JSON.parse(JSON.stringify(first)))).toEqual(first)
+})
+
+const exclaim = (text: string) => `${text}!`
+
+test.each<[string, z.ZodType]>([
+  ['a transform', z.string().transform(exclaim)],
+  ['a transform deep within', z.object({ a: z.array(z.string().transform(exclaim)).optional() })],
+  ['a transform of a key', z.record(z.string().transform(exclaim), z.int())],
+  [
+    'a transform in one of many',
+    z.union([z.int(), z.tuple([z.int()], z.string().transform(exclaim))]),
+  ],
+  ['a transform behind a lazy one', z.lazy(() => z.string().transform(exclaim))],
+  ['a transform of what is left over', z.object({}).catchall(z.string().transform(exclaim))],
+  ['a pipe', z.string().pipe(z.email())],
+  ['a preprocess', z.preprocess(String, z.string())],
+  ['a codec', z.codec(z.string(), z.int(), { decode: Number, encode: String })],
+  ['a word for a truth', z.stringbool()],
+  ['trim', z.string().trim()],
+  ['toLowerCase', z.email().toLowerCase()],
+  ['an overwrite', z.int().overwrite(number => number + 1)],
+  ['an overwritten list', z.array(z.int()).check(z.overwrite(list => [...list, 1]))],
+])('%s is refused: what runs would not be what was approved', (_, schema) => {
+  expect(() => define(schema)).toThrow(
+    /Tool "mail": the parameter "to" of the operation "send" changes what it is given .* in "execute"/,
+  )
+})
+
+test.each<[string, z.ZodType]>([
+  ['date', z.date()],
+  ['bigint', z.bigint().optional()],
+  ['map', z.map(z.string(), z.int())],
+  ['custom', z.instanceof(URL)],
+  ['undefined', z.undefined()],
+  ['literal', z.literal(1n)],
+  ['catch', z.string().catch('x')],
+])('%s is refused: models have no schema for it', (kind, schema) => {
+  expect(() => define(schema)).toThrow(new RegExp(`no form for \\(${kind}`))
+})
+
+test.each<[string, z.ZodType]>([
+  ['refuses', z.string().min(3).default('x')],
+  ['completes', z.object({ a: z.int().default(1) }).default({} as { a: number })],
+])('a default that its schema %s is refused', (_, schema) => {
+  expect(() => define(schema)).toThrow(/has a default that its own schema refuses or completes/)
+})
