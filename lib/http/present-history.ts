@@ -2,7 +2,7 @@ import type { ToolCall } from '../call/tool-call.ts'
 import { bytesOf } from '../data/large.ts'
 import { textOf, toolCalls } from '../llm/message.ts'
 import type { Entry } from '../task/history.ts'
-import { answerOf, type Conversation, callIdsOf } from '../workflow/conversation.ts'
+import { answersOf, type Conversation, callIdsOf } from '../workflow/conversation.ts'
 import { createRoom } from './room.ts'
 
 /** What is shown of a text in an entry that is too long for any page, in characters. */
@@ -40,7 +40,8 @@ export type HistoryRow = {
   tool_calls?: CallText[]
   model?: string | null
   finish_reason?: string | null
-  call_id?: string
+  /** Absent of a call that was too many for its step. */
+  call_id?: string | undefined
   tool?: string
   is_error?: boolean
 }
@@ -50,15 +51,12 @@ const rowsOf = async (entry: Entry, calls: Conversation['calls']): Promise<Histo
   if (content.role === 'user') return [{ role: 'user', text: content.text, created_at }]
   const ids = callIdsOf(entry)
   const asked = toolCalls(content)
-  const answers = await Promise.all(
-    ids.map(async (id, index): Promise<HistoryRow[]> => {
-      const answer = await answerOf(calls.get(id))
-      const tool = asked[index]?.toolName ?? ''
-      return answer
-        ? [{ role: 'tool', call_id: id, tool, text: answer.content, is_error: answer.isError }]
-        : []
-    }),
-  )
+  const answers = (await answersOf(entry, calls)).flatMap((answer, index): HistoryRow[] => {
+    const tool = asked[index]?.toolName ?? ''
+    if (!answer) return []
+    const row = { tool, text: answer.content, is_error: answer.isError }
+    return [{ role: 'tool', call_id: ids[index], ...row }]
+  })
   return [
     {
       role: 'assistant',
@@ -72,7 +70,7 @@ const rowsOf = async (entry: Entry, calls: Conversation['calls']): Promise<Histo
       finish_reason: entry.finishReason ?? null,
       created_at,
     },
-    ...answers.flat(),
+    ...answers,
   ]
 }
 

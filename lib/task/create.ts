@@ -13,6 +13,11 @@ import { dueIndex, getTask, OPEN, type Task, taskIndexes, taskKey } from './task
 export const MAX_PROMPT_CHARS = 1_000_000
 /** How deep sub-agents may nest (upstream's limit). */
 export const MAX_DEPTH = 3
+/**
+ * How often a task is handed on, its own way and those above it together: agents that may hand
+ * over to each other would pass it to and fro for ever.
+ */
+export const MAX_HANDOVERS = 10
 /** When the sweeper looks after a task that should have started. */
 export const START_GRACE_MS = 60_000
 

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { notFound } from '../core/errors.ts'
 import { type Id, idOf } from '../core/ids.ts'
 import { is } from '../data/expression.ts'
 import * as table from '../data/table.ts'
@@ -30,19 +31,29 @@ export const emptyLedger = (rootId: Id<'task'>): Ledger => ({
 export const getLedger = (rootId: Id<'task'>) => table.get(Ledger, ledgerKey(rootId))
 
 /**
- * Books a step before its model request is made; false where the task or one of its lineage
- * was cancelled, so that nothing is asked of a model after that.
+ * Steps of one tree at most: an agent's own limit is one task's, and a task can start others
+ * without end.
  */
-export const beginStep = async (task: Task): Promise<boolean> => {
+export const MAX_TREE_STEPS = 1_000
+
+/**
+ * Books a step before its model request is made. Where it says `cancelled`, the task or one of
+ * its lineage was, and nothing is asked of a model after that; `spent`, its tree has had its steps.
+ */
+export const beginStep = async (task: Task): Promise<'begun' | 'cancelled' | 'spent'> => {
+  const covering = [...task.lineage, task.id]
   const outcome = await table.update(
     Ledger,
     ledgerKey(task.rootId),
     { add: { steps: 1 } },
     {
-      where: { cancelled: is.without([...task.lineage, task.id]) },
+      where: { cancelled: is.without(covering), steps: is.below(MAX_TREE_STEPS) },
     },
   )
-  return outcome.ok
+  if (outcome.ok) return 'begun'
+  if (!outcome.item) throw notFound('ledger', task.rootId)
+  const { cancelled } = outcome.item
+  return covering.some(id => cancelled?.has(id)) ? 'cancelled' : 'spent'
 }
 
 /** Books what a step's model request really used. */

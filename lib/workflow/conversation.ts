@@ -25,20 +25,43 @@ export const readCalls = async (ids: Id<'call'>[]): Promise<Map<Id<'call'>, Tool
   )
 }
 
-/** The ids of the calls that an entry's step asked for, in order. */
+/** Calls of one step that get a record: each costs a function's run and a dozen requests. */
+export const MAX_CALLS_PER_STEP = 64
+
+const TOO_MANY: CallResult = {
+  isError: true,
+  content: `This call did not run: a step makes at most ${MAX_CALLS_PER_STEP}. Make it again in the next one.`,
+}
+
+/** The ids of the calls that an entry's step asked for and that have a record, in order. */
 export const callIdsOf = (entry: Entry): Id<'call'>[] =>
-  entry.content.role === 'assistant'
-    ? toolCalls(entry.content).map((_, index) => callIdAt(entry.taskId, entry.seq, index))
-    : []
+  partsOf(entry)
+    .slice(0, MAX_CALLS_PER_STEP)
+    .map((_, index) => callIdAt(entry.taskId, entry.seq, index))
+
+/** What the model reads of each call of an entry's step; undefined where there is no answer yet. */
+export const answersOf = (
+  entry: Entry,
+  calls: Conversation['calls'],
+): Promise<(CallResult | undefined)[]> => {
+  const ids = callIdsOf(entry)
+  return Promise.all(
+    partsOf(entry).map(async (_, index) => {
+      const id = ids[index]
+      return id === undefined ? TOO_MANY : answerOf(calls.get(id))
+    }),
+  )
+}
+
+const partsOf = ({ content }: Entry) => (content.role === 'assistant' ? toolCalls(content) : [])
 
 /** The conversation as a model reads it; every call in it is followed by what it answered. */
 export const messagesOf = async ({ entries, calls }: Conversation): Promise<Message[]> => {
   const messages = await Promise.all(
     entries.map(async (entry): Promise<Message[]> => {
-      if (entry.content.role === 'user') return [entry.content]
-      const parts = toolCalls(entry.content)
+      const parts = partsOf(entry)
       if (parts.length === 0) return [entry.content]
-      const answers = await Promise.all(callIdsOf(entry).map(async id => answerOf(calls.get(id))))
+      const answers = await answersOf(entry, calls)
       const results = parts.map(({ toolCallId, toolName }, index) => ({
         toolCallId,
         toolName,

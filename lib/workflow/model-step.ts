@@ -17,7 +17,7 @@ export const MODEL_TIMEOUT_MS = 120_000
 
 /**
  * Asks the model for the next step and adds its answer to the history. Nothing is asked once the
- * task or one above it is cancelled. Throws MODEL_ERROR, NOT_CONFIGURED or VALIDATION_ERROR of
+ * task or one of its lineage is cancelled, or their tree has had its steps. Throws MODEL_ERROR, NOT_CONFIGURED or VALIDATION_ERROR of
  * the driver, and LEASE_LOST where another tick has taken the step.
  */
 export const modelStep = async (
@@ -33,10 +33,11 @@ export const modelStep = async (
     conversation: Conversation
   },
   clock: Clock = systemClock,
-): Promise<Entry | 'cancelled'> => {
+): Promise<Entry | 'cancelled' | 'spent'> => {
   const model = await openModel(ModelReference.parse(agent.model))
   const messages = await messagesOf(conversation)
-  if (!(await beginStep(task))) return 'cancelled'
+  const begun = await beginStep(task)
+  if (begun !== 'begun') return begun
   const response = await generate(model, {
     system: agent.systemPrompt,
     messages,

@@ -2,7 +2,7 @@ import type { Agent } from '../agent/agent.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { derivedId, type Id } from '../core/ids.ts'
-import { createTask, MAX_DEPTH } from '../task/create.ts'
+import { createTask, MAX_DEPTH, MAX_HANDOVERS } from '../task/create.ts'
 import { getTask, type Task } from '../task/task.ts'
 import { launch } from './execution.ts'
 
@@ -30,6 +30,11 @@ export const spawnTask = async (
     throw new AppError(
       'INVALID_STATE',
       `Sub-agents nest at most ${MAX_DEPTH} deep, and this task is at that depth: do the work here.`,
+    )
+  if (place.lineage.length - place.depth > MAX_HANDOVERS)
+    throw new AppError(
+      'INVALID_STATE',
+      `A task is handed over at most ${MAX_HANDOVERS} times, and this one has been: do the work here.`,
     )
   const { task } = await createTask({ id: spawnedId(callId), agent, prompt, place }, clock)
   await launch(task, clock)

@@ -6,6 +6,7 @@ import { idOf } from '../core/ids.ts'
 import { errorFields, log } from '../core/log.ts'
 import { toolCalls } from '../llm/message.ts'
 import type { Entry } from '../task/history.ts'
+import { MAX_TREE_STEPS } from '../task/ledger.ts'
 import { getTask, type Task, TERMINAL } from '../task/task.ts'
 import type { ToolRegistry } from '../tool/registry.ts'
 import { leaveNothing } from './cancel.ts'
@@ -120,7 +121,8 @@ const ask = async (
 ): Promise<Entry | TickOutcome> => {
   try {
     const entry = await modelStep(step, clock)
-    return entry === 'cancelled' ? await cancelled(step.task, clock) : entry
+    if (entry === 'cancelled') return await cancelled(step.task, clock)
+    return entry === 'spent' ? await failSpent(step.task, clock) : entry
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     log('warn', 'model-request-failed', { taskId: step.task.id, ...errorFields(error) })
@@ -128,6 +130,14 @@ const ask = async (
     return retryOrFail(step.task, error, clock)
   }
 }
+
+const failSpent = (task: Task, clock: Clock): Promise<TickOutcome> =>
+  fail(
+    task,
+    'MAX_TREE_STEPS',
+    `The task and those that it belongs to have taken their ${MAX_TREE_STEPS} steps.`,
+    clock,
+  )
 
 const continueAnew = async (task: Task, clock: Clock): Promise<TickOutcome> => {
   await release(task)
