@@ -48,6 +48,10 @@ export const runsOf = ({ runs, startedAt }: ToolCall): number => runs ?? (starte
 export const mayRunAgain = (call: ToolCall, clock: Clock = systemClock): boolean =>
   isOverdue(call, clock) && call.effect !== 'once' && runsOf(call) < MAX_RUNS
 
+/** Whether a stored call may (still or again) be started. */
+export const mayStart = (call: ToolCall, clock: Clock = systemClock): boolean =>
+  call.status === 'REQUESTED' || call.status === 'APPROVED' || mayRunAgain(call, clock)
+
 /** The result of a call that has ended. */
 export const resultOf = async (call: ToolCall): Promise<CallResult | undefined> =>
   call.result && loadLarge(CallResult, call.result)

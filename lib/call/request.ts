@@ -10,9 +10,9 @@ import { sha256 } from './digest.ts'
 import { elapse } from './elapse.ts'
 import { admit, gateKeys } from './gate.ts'
 import { proposeCall } from './propose.ts'
-import { startOf } from './receipt.ts'
+import { mayStart, startOf } from './receipt.ts'
 import { run } from './run.ts'
-import { mayStart, runStored } from './stored.ts'
+import { runStored } from './stored.ts'
 import { createCall, type ToolCall } from './tool-call.ts'
 
 export type CallRequest = {

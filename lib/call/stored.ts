@@ -13,7 +13,7 @@ import { digestOf } from './digest.ts'
 import { lose } from './elapse.ts'
 import { type Admission, admit, gateKeys } from './gate.ts'
 import { MAX_REFUSAL_CHARS } from './propose.ts'
-import { mayRunAgain, runsOf, startOf } from './receipt.ts'
+import { mayStart, runsOf, startOf } from './receipt.ts'
 import { run } from './run.ts'
 import { type CallResult, getCall, moveCall, type ToolCall } from './tool-call.ts'
 
@@ -56,10 +56,6 @@ export const runStored = async (
   if (!started.ok) return started.item ?? call
   return run(started.item, admission, clock)
 }
-
-/** Whether a stored call may (still or again) be started. */
-export const mayStart = (call: ToolCall, clock: Clock): boolean =>
-  call.status === 'REQUESTED' || call.status === 'APPROVED' || mayRunAgain(call, clock)
 
 /** The gate for a stored call: its admission, or what stood in the way. */
 const admitStored = async (

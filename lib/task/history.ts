@@ -53,13 +53,6 @@ export const append = async (
   return (await table.insert(HistoryRow, whole, { key: historyKey(row.taskId, row.seq) })).ok
 }
 
-/** How many rows a task's history has. */
-export const countHistory = async (taskId: Id<'task'>): Promise<number> => {
-  const last = { pk: taskId, prefix: 'history#', newestFirst: true, limit: 1 }
-  const [row] = (await table.query(HistoryRow, last)).items
-  return row ? row.seq + 1 : 0
-}
-
 /** The last row of a task's history with its message. */
 export const lastEntry = async (taskId: Id<'task'>): Promise<Entry | undefined> => {
   const last = { pk: taskId, prefix: 'history#', newestFirst: true, limit: 1 }

@@ -80,7 +80,7 @@ export const Task = z.object({
   generation: z.int(),
   /** Ticks in this generation, so that an execution ends long before its history is full. */
   ticks: z.int(),
-  /** Executions that ended in failure in a row, and how long the history was then. */
+  /** Executions that ended in failure in a row, and how much was done by then. */
   stalls: z.int().optional(),
   stalledAt: z.int().optional(),
   /** Rises with each wake; a tick that parks says which one it saw. */

@@ -2,7 +2,7 @@ import type { Agent } from '../agent/agent.ts'
 import { type Admission, admit, gateKeys } from '../call/gate.ts'
 import { invokeOperation } from '../call/invoke.ts'
 import { proposeCall, refusedCall } from '../call/propose.ts'
-import { mayRunAgain } from '../call/receipt.ts'
+import { mayStart } from '../call/receipt.ts'
 import { callIdAt, getCall, newCall, type ToolCall } from '../call/tool-call.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
@@ -12,29 +12,41 @@ import { transact } from '../data/transact.ts'
 import { type ToolCallPart, toolCalls } from '../llm/message.ts'
 import type { Entry } from '../task/history.ts'
 import { type Task, taskKey } from '../task/task.ts'
+import { MAX_AWAITED_SECONDS } from '../tool/check.ts'
 import { splitArguments } from '../tool/schema.ts'
 import { callIdsOf, readCalls } from './conversation.ts'
 import { held, LEASE_LOST } from './lease.ts'
 import type { Offer } from './offer.ts'
+
+/**
+ * A call is begun only where its operation's longest time would still fit, with what its function
+ * has beyond that.
+ */
+export const CALL_RESERVE_MS = MAX_AWAITED_SECONDS * 1_000 + 35_000
 
 type Step = { task: Task; agent: Agent; entry: Entry; offers: Map<string, Offer> }
 
 /**
  * Brings a step's calls as far as they get on their own: those that have no record yet pass the
  * gate and get one, those that may run are run by their operations' functions, in the model's
- * order. Returns the records as they then are.
+ * order. Returns the records as they then are, or undefined where there was no time for all.
  */
-export const runStepCalls = async (step: Step, clock: Clock = systemClock): Promise<ToolCall[]> => {
+export const runStepCalls = async (
+  step: Step,
+  remainingMs: () => number,
+  clock: Clock = systemClock,
+): Promise<ToolCall[] | undefined> => {
   const { entry } = step
   const parts = entry.content.role === 'assistant' ? toolCalls(entry.content) : []
   const ids = callIdsOf(entry)
   const known = await readCalls(ids)
   for (const [index, part] of parts.entries()) {
     const id = ids[index]
-    if (id === undefined) continue
-    const call = known.get(id) ?? (await recordCall(step, part, index, clock))
-    if (call.status === 'REQUESTED' || call.status === 'APPROVED' || mayRunAgain(call, clock))
-      await invokeOperation(call)
+    const seen = id && known.get(id)
+    if (id === undefined || (seen && !mayStart(seen, clock))) continue
+    if (remainingMs() < CALL_RESERVE_MS) return undefined
+    const call = seen ?? (await recordCall(step, part, index, clock))
+    if (mayStart(call, clock)) await invokeOperation(call)
   }
   const after = await readCalls(ids)
   return ids.flatMap(id => after.get(id) ?? [])

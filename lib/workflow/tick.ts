@@ -27,7 +27,7 @@ import {
   retryOrFail,
   type TickOutcome,
 } from './outcome.ts'
-import { runStepCalls } from './step-calls.ts'
+import { CALL_RESERVE_MS, runStepCalls } from './step-calls.ts'
 import { stateOfStep } from './waits.ts'
 
 export const TickEvent = z.object({ taskId: idOf('task'), generation: z.int() })
@@ -44,7 +44,7 @@ export type TickContext = {
 /** Ticks of one execution. Each takes at most a dozen events of Step Functions' 25,000. */
 export const MAX_TICKS_PER_GENERATION = 1_000
 /** A step is begun only where a model request and the call after it would still fit. */
-export const STEP_RESERVE_MS = MODEL_TIMEOUT_MS + 60_000
+export const STEP_RESERVE_MS = MODEL_TIMEOUT_MS + CALL_RESERVE_MS
 /** When a tick that lost its lease looks again. */
 const LOST_RETRY_MS = 5_000
 
@@ -91,7 +91,9 @@ const advance = async (taken: Task, context: TickContext, clock: Clock): Promise
     const last = conversation.entries.at(-1)
     if (last?.content.role === 'assistant') {
       if (toolCalls(last.content).length === 0) return complete(task, last, clock)
-      const records = await runStepCalls({ task, agent, entry: last, offers }, clock)
+      const step = { task, agent, entry: last, offers }
+      const records = await runStepCalls(step, context.remainingMs, clock)
+      if (!records) return handOn(task)
       const { state, calls } = await stateOfStep(records, clock)
       if (state.kind === 'waiting') return park(task, state, clock)
       if (state.kind === 'handed-over') {

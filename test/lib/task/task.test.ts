@@ -4,7 +4,7 @@ import type { Agent } from '../../../lib/agent/agent.ts'
 import { newId } from '../../../lib/core/ids.ts'
 import * as table from '../../../lib/data/table.ts'
 import { createTask } from '../../../lib/task/create.ts'
-import { append, countHistory, readHistory } from '../../../lib/task/history.ts'
+import { append, readHistory } from '../../../lib/task/history.ts'
 import {
   beginStep,
   bookUsage,
@@ -78,7 +78,7 @@ describe('a task', () => {
     const made = await Promise.all([createTask(ask), createTask({ ...ask, prompt: 'Second' })])
     expect(made.filter(({ created }) => created)).toHaveLength(1)
     expect(made[0]?.task).toEqual(made[1]?.task)
-    expect(await countHistory(id)).toBe(1)
+    expect(await readHistory(id)).toHaveLength(1)
   })
 
   it('has a history in which each place is taken once', async () => {
@@ -89,7 +89,6 @@ describe('a task', () => {
     const written = await Promise.all([say('a'), say('b')])
     expect(written.filter(Boolean)).toHaveLength(1)
     expect((await readHistory(taskId)).map(({ seq }) => seq)).toEqual([0, 1])
-    expect(await countHistory(taskId)).toBe(2)
   })
 
   it('is due in a shard that its id alone tells', () => {
