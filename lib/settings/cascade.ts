@@ -3,10 +3,9 @@ import { AppError } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
 import type { Found, Key } from '../data/table.ts'
 import type { Tool } from '../tool/define.ts'
-import type { SettingDefinition, SettingValue } from '../tool/setting.ts'
+import { invalidValue, type SettingDefinition, type SettingValue } from '../tool/setting.ts'
 import {
   type Entry,
-  invalidValue,
   kindOfLayer,
   type LayerKind,
   type LayerOwner,

@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
 import * as table from '../data/table.ts'
 import type { Tool } from '../tool/define.ts'
-import type { SettingDefinition, SettingValue } from '../tool/setting.ts'
+import { invalidValue, type SettingDefinition, type SettingValue } from '../tool/setting.ts'
 import { encrypt } from './secret.ts'
 
 /** A layer of the cascade, later ones win: the instance, the owning principal, the agent. */
@@ -33,8 +33,6 @@ export type Layer = z.infer<typeof Layer>
 const PREFIX = 'entry_'
 /** How a password reads in every answer; written, it keeps what is there. */
 export const MASK = '***'
-/** One value's length at most, in characters: a layer's item stays far below 400 KB. */
-export const MAX_VALUE_CHARS = 8_192
 
 // Access patterns: one tool's settings at its layers, in one batched read; a function may be
 // limited to its own tool's settings by the leading key.
@@ -89,22 +87,6 @@ export const writeLayer = async (
   await table.update(Layer, layerKey(tool.name, owner), { set, remove }, { create: true })
 }
 
-/** What is wrong with a setting's value, or undefined. */
-export const invalidValue = (definition: SettingDefinition, value: unknown): string | undefined => {
-  const { type, options } = definition
-  const texts = type === 'multi-select' ? value : [value]
-  if (type === 'toggle') return typeof value === 'boolean' ? undefined : 'must be true or false.'
-  if (type === 'number')
-    return typeof value === 'number' && Number.isFinite(value) ? undefined : 'must be a number.'
-  if (!Array.isArray(texts) || !texts.every(text => typeof text === 'string'))
-    return type === 'multi-select' ? 'must be a list of texts.' : 'must be a text.'
-  if (texts.join('').length > MAX_VALUE_CHARS)
-    return `must be at most ${MAX_VALUE_CHARS} characters long.`
-  if (!type.endsWith('select') || !options) return undefined
-  const stray = texts.find(text => !options.includes(text))
-  return stray === undefined ? undefined : `must be of: ${options.join(', ')}.`
-}
-
 const problemWith = (
   tool: Tool,
   definition: SettingDefinition | undefined,
@@ -121,6 +103,7 @@ const problemWith = (
   if ((scope === 'principal' && layer === 'global') || (scope === 'agent' && layer !== 'agent'))
     return `has no place at the ${layer} layer; set it ${scope === 'agent' ? 'on the agent' : 'for the principal or on the agent'}.`
   if (value === null || value === '') return undefined
+  if (definition.type === 'password' && value === MASK) return undefined
   return invalidValue(definition, value)
 }
 

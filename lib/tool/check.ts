@@ -4,6 +4,7 @@ import { AppError } from '../core/errors.ts'
 import { wireName } from './alias.ts'
 import type { Operation, Tool } from './define.ts'
 import { schemaProblem } from './parameters.ts'
+import { invalidValue } from './setting.ts'
 
 export const NAME_PATTERN = /^[a-z][a-z0-9_]*$/
 /** What an operation is awaited for at most; a longer one runs as an event (design, section 6). */
@@ -38,6 +39,8 @@ export const checkTool = (tool: Tool): void => {
     checkName(`the setting "${key}"`, key)
     if (definition.type === 'password' && definition.exposeToLlm)
       fail(`the password "${key}" can't be exposed to a model; remove exposeToLlm.`)
+    const problem = definition.default !== undefined && invalidValue(definition, definition.default)
+    if (problem) fail(`the default of the setting "${key}" ${problem}`)
   }
   checkSharedParameters(operations, fail)
 }

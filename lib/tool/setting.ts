@@ -68,3 +68,26 @@ export const setting = {
   multiSelect: builder('multi-select'),
   toggle: builder('toggle'),
 }
+
+/** One value's length at most, in characters: a layer's item stays far below 400 KB. */
+export const MAX_VALUE_CHARS = 8_192
+/** A password's at least: masking a shorter one would mask ordinary words, so none is taken. */
+export const MIN_SECRET_CHARS = 4
+
+/** What is wrong with a setting's value, or undefined. */
+export const invalidValue = (definition: SettingDefinition, value: unknown): string | undefined => {
+  const { type, options } = definition
+  const texts = type === 'multi-select' ? value : [value]
+  if (type === 'toggle') return typeof value === 'boolean' ? undefined : 'must be true or false.'
+  if (type === 'number')
+    return typeof value === 'number' && Number.isFinite(value) ? undefined : 'must be a number.'
+  if (!Array.isArray(texts) || !texts.every(text => typeof text === 'string'))
+    return type === 'multi-select' ? 'must be a list of texts.' : 'must be a text.'
+  const text = texts.join('')
+  if (text.length > MAX_VALUE_CHARS) return `must be at most ${MAX_VALUE_CHARS} characters long.`
+  if (type === 'password' && text.trim().length < MIN_SECRET_CHARS)
+    return `must be at least ${MIN_SECRET_CHARS} characters long, or it could not be kept out of what the tool says.`
+  if (!type.endsWith('select') || !options) return undefined
+  const stray = texts.find(text => !options.includes(text))
+  return stray === undefined ? undefined : `must be of: ${options.join(', ')}.`
+}

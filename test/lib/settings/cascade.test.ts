@@ -12,12 +12,8 @@ import {
   openSettings,
   type Scope,
 } from '../../../lib/settings/cascade.ts'
-import {
-  type LayerOwner,
-  layerKey,
-  MAX_VALUE_CHARS,
-  writeLayer,
-} from '../../../lib/settings/layer.ts'
+import { type LayerOwner, layerKey, writeLayer } from '../../../lib/settings/layer.ts'
+import { MAX_VALUE_CHARS, MIN_SECRET_CHARS } from '../../../lib/tool/setting.ts'
 import { clockAt, useLocalTable } from '../../local-table.ts'
 import { tool } from './tool.ts'
 
@@ -114,17 +110,17 @@ test('*** keeps a password, and makes none where there is none', async () => {
 })
 
 test('the fingerprint follows the values, not the layers that they come from', async () => {
-  await write('global', { token: 'a' })
+  await write('global', { token: 'first' })
   const before = openSettings(tool, await effective()).fingerprint
-  await write(scope.agentId, { token: 'a' })
+  await write(scope.agentId, { token: 'first' })
   expect(openSettings(tool, await effective()).fingerprint).toBe(before)
-  await write(scope.agentId, { token: 'b' })
+  await write(scope.agentId, { token: 'second' })
   expect(openSettings(tool, await effective()).fingerprint).not.toBe(before)
 })
 
 test('a required setting without a value is missing', async () => {
   expect(missingSettings(await effective())).toEqual(['token'])
-  await write('global', { token: 'x' })
+  await write('global', { token: 'hunter2' })
   expect(missingSettings(await effective())).toEqual([])
 })
 
@@ -171,6 +167,15 @@ test('all problems are listed at once, and nothing is saved', async () => {
 test('a value of exactly the most characters is saved', async () => {
   await write(scope.agentId, { signature: 'x'.repeat(MAX_VALUE_CHARS) })
   expect((await read('signature')).value).toHaveLength(MAX_VALUE_CHARS)
+})
+
+test(`a password has ${MIN_SECRET_CHARS} characters, without the space around it`, async () => {
+  await write(scope.agentId, { token: 'x'.repeat(MIN_SECRET_CHARS) })
+  for (const token of ['x'.repeat(MIN_SECRET_CHARS - 1), `  xx\n`])
+    await expect(write(scope.agentId, { token })).rejects.toMatchObject({
+      code: 'VALIDATION_ERROR',
+      message: expect.stringMatching(/"token" must be at least 4 characters long, or it could not/),
+    })
 })
 
 test('a refused password is in no message', async () => {

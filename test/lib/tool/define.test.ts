@@ -88,6 +88,24 @@ test.each<[string, Definition, RegExp]>([
     /the password "token" can't be exposed to a model; remove exposeToLlm/,
   ],
   [
+    'a default that is none of the options',
+    {
+      ...base,
+      settings: { mode: setting.select({ label: 'Mode', options: ['a', 'b'], default: 'c' }) },
+    },
+    /the default of the setting "mode" must be of: a, b/,
+  ],
+  [
+    'a list of defaults with one that is none of the options',
+    {
+      ...base,
+      settings: {
+        modes: setting.multiSelect({ label: 'Modes', options: ['a'], default: ['a', 'c'] }),
+      },
+    },
+    /the default of the setting "modes" must be of: a/,
+  ],
+  [
     'a setting named as every object’s own',
     { ...base, settings: { constructor: setting.text({ label: 'x' }) } },
     /the setting "constructor"/,
