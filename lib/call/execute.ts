@@ -4,7 +4,7 @@ import { log } from '../core/log.ts'
 import { wellFormed } from '../core/well-formed.ts'
 import { toResult, toText } from '../tool/result.ts'
 import type { Admission } from './gate.ts'
-import { maskSecrets } from './mask.ts'
+import { maskResult, maskSecrets } from './mask.ts'
 import { shortenData, shortenText } from './shorten.ts'
 import type { CallResult, ToolCall } from './tool-call.ts'
 
@@ -52,7 +52,7 @@ const perform = async (
       signal,
       idempotencyKey: call.id,
     })
-    const masked = maskSecrets(wellFormed(toResult(value)), settings.secrets)
+    const masked = maskResult(wellFormed(toResult(value)), settings.secrets)
     return {
       isError: false,
       ...masked,

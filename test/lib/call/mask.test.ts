@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { MIN_SECRET_CHARS, maskSecrets } from '../../../lib/call/mask.ts'
+import { maskResult, maskSecrets } from '../../../lib/call/mask.ts'
+import { MIN_SECRET_CHARS } from '../../../lib/tool/setting.ts'
 
 /** Secrets as people have them: long enough to be one, of any characters. */
 const secrets = fc
@@ -28,7 +29,15 @@ describe('a secret that a call received', () => {
     ['as part of a URL, in small letters', secret => smallLetters(encodeURIComponent(secret))],
     ['as part of a URL by RFC 3986', secret => strictly(encodeURIComponent(secret))],
     ['as a form sends it', secret => new URLSearchParams({ a: secret }).toString().slice(2)],
-    ['within JSON', secret => JSON.stringify(secret).slice(1, -1)],
+    ['as a whole URL', secret => encodeURI(secret)],
+    ['within JSON', secret => inJson(secret)],
+    ['within JSON within JSON', secret => inJson(inJson(secret))],
+    ['within JSON within JSON within JSON', secret => inJson(inJson(inJson(secret)))],
+    ['within JSON of plain ASCII', secret => inAscii(inJson(secret))],
+    ['within JSON of plain ASCII, in JSON', secret => inJson(inAscii(inJson(secret)))],
+    ['within JSON for HTML', secret => escaped(inJson(secret), /[<>&]/g)],
+    ['within JSON as PHP has it', secret => inAscii(inJson(secret)).replaceAll('/', '\\/')],
+    ['without the space around it', secret => secret.trim()],
   ])('is masked %s', (_, encode) => {
     fc.assert(
       fc.property(secrets, around, around, (secret, before, after) => {
@@ -52,6 +61,24 @@ describe('a secret that a call received', () => {
     )
   })
 
+  it('is masked where it is a number', () => {
+    expect(maskSecrets({ a: 12345678, b: [1234] }, ['12345678'])).toEqual({ a: '***', b: [1234] })
+  })
+
+  it('with a line’s end is masked where the tool trimmed it', () => {
+    expect(maskSecrets('key=tok-123456', ['tok-123456\n'])).toBe('key=***')
+  })
+
+  it('changes nothing of a result but what it says, though it be the name of a field', () => {
+    const said = { content: 'the content', data: { media: 'x' } }
+    const media = ['media_01ARZ3NDEKTSV4RRFFQ69G5FAV' as const]
+    expect(maskResult({ ...said, media }, ['content', 'media'])).toEqual({
+      content: 'the ***',
+      data: { '***': 'x' },
+      media,
+    })
+  })
+
   it('leaves all else as it was', () => {
     fc.assert(
       fc.property(fc.jsonValue(), value => {
@@ -65,6 +92,13 @@ describe('a secret that a call received', () => {
     expect(maskSecrets('abc', ['abc'])).toBe('abc')
   })
 })
+
+const inJson = (text: string) => JSON.stringify(text).slice(1, -1)
+
+const escaped = (text: string, what: RegExp) =>
+  text.replace(what, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+const inAscii = (text: string) => escaped(text, /[^\0-\x7f]/g)
 
 const strictly = (text: string) =>
   text.replace(/[!'()*]/g, character => `%${Buffer.from(character).toString('hex').toUpperCase()}`)
