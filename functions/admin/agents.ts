@@ -19,6 +19,7 @@ import { authenticated, createApp, handlerOf } from '../../lib/http/app.ts'
 import { creationOf, readBody, readPage, sameRequest } from '../../lib/http/request.ts'
 import { ModelReference } from '../../lib/llm/provider.ts'
 import { createKey } from '../../lib/principal/key.ts'
+import type { Operation, Tool } from '../../lib/tool/define.ts'
 import { findTool } from '../../lib/tool/registry.ts'
 import { tools } from '../tools/index.ts'
 
@@ -104,15 +105,20 @@ app.on(
 app.patch('/api/v1/agents/:id/tools/:tool/operations/:operation', authenticated, async context => {
   const agent = await governedAgent(context)
   const tool = await namedTool(context.req.param('tool'))
-  const operation = context.req.param('operation')
-  if (!Object.hasOwn(tool.operations, operation)) throw notFound('operation', operation)
+  const operation = namedOperation(tool, context.req.param('operation'))
   const { enabled, requires_approval: requiresApproval } = await readBody(context, OverrideBody)
+  const { id: by, scopes } = context.get('caller')
+  if (letsRunUnasked(operation, requiresApproval) && !scopes.includes('decide'))
+    throw new AppError(
+      'FORBIDDEN',
+      'This key may not lift an approval: it lacks the scope "decide".',
+    )
   const outcome = await overrideOperation(
     agent.id,
     tool.name,
-    operation,
+    operation.name,
     { enabled, requiresApproval },
-    { by: context.get('caller').id },
+    { by },
   )
   return context.json({ data: outcome.item && presentAgentTool(outcome.item) })
 })
@@ -145,6 +151,16 @@ const namedTool = async (name: string) => {
   if (!tool) throw notFound('tool', name)
   return tool
 }
+
+const namedOperation = (tool: Tool, name: string): Operation => {
+  const operation = Object.hasOwn(tool.operations, name) ? tool.operations[name] : undefined
+  if (!operation) throw notFound('operation', name)
+  return operation
+}
+
+/** Who lifts the approval of an operation decides about all its calls, before there is any. */
+const letsRunUnasked = (operation: Operation, requiresApproval: boolean | null | undefined) =>
+  requiresApproval === false || (requiresApproval === null && !operation.requiresApprovalByDefault)
 
 const presentAgent = (agent: Agent) => ({
   id: agent.id,

@@ -353,3 +353,53 @@ describe('an approval outside of tasks', () => {
     expect(sent('http')).toHaveLength(1)
   })
 })
+
+describe('the lifting of an approval', () => {
+  const path = (operation: string) => `/api/v1/agents/${agent}/tools/${operation}`
+  const lift = (operation: string, requires_approval: boolean | null, key?: string) =>
+    world.request('PATCH', path(operation.replace('.', '/operations/')), {
+      body: { requires_approval },
+      ...(key === undefined ? {} : { key }),
+    })
+
+  it.each<[string, boolean | null, number, number]>([
+    ['probe.send', false, 403, 200],
+    ['probe.send', null, 200, 200],
+    ['probe.send', true, 200, 200],
+    ['time.now', false, 403, 200],
+    ['time.now', null, 403, 200],
+    ['time.now', true, 200, 200],
+  ])(
+    'of %s by %j answers %i without the scope to decide, and %i with it',
+    async (operation, value, without, with_) => {
+      const person = await world.createPerson()
+      const { key: deciding } = await world.createUserKey(person.id, ['decide'])
+      agent = await world.createAgent(['probe', 'time'], { key: person.key })
+      const refused = await lift(operation, value, person.key)
+      expect(refused.status).toBe(without)
+      if (without === 403) {
+        expect(refused.body.error?.message).toContain('scope "decide"')
+        const read = await world.request('GET', `/api/v1/agents/${agent}`, { key: person.key })
+        expect(JSON.stringify(read.body.data)).not.toContain('requires_approval')
+      }
+      expect((await lift(operation, value, deciding)).status).toBe(with_)
+    },
+  )
+
+  it('takes no one round a decision that they may not make', async () => {
+    const person = await world.createPerson()
+    agent = await world.createAgent(['probe'], { key: person.key })
+    await lift('probe.send', false, person.key)
+    const answer = await world.run(
+      agent,
+      'probe.send',
+      { text: 'round about' },
+      {
+        key: person.key,
+        headers: { 'idempotency-key': 'round about' },
+      },
+    )
+    expect(answer.status).toBe(202)
+    expect(sent('round about')).toEqual([])
+  })
+})
