@@ -40,6 +40,7 @@ export const definition = ({ tick, park }: WorkflowFunctions) => ({
       ResultSelector: {
         'outcome.$': '$.Payload.outcome',
         'wakeSeq.$': '$.Payload.wakeSeq',
+        'fence.$': '$.Payload.fence',
         'waitSeconds.$': '$.Payload.waitSeconds',
         'until.$': '$.Payload.until',
       },
@@ -67,6 +68,7 @@ export const definition = ({ tick, park }: WorkflowFunctions) => ({
           'taskId.$': '$.taskId',
           'generation.$': '$.generation',
           'wakeSeq.$': '$.tick.wakeSeq',
+          'fence.$': '$.tick.fence',
           'token.$': '$$.Task.Token',
         },
       },

@@ -10,6 +10,7 @@ import { type Clock, isoIn, systemClock } from '../core/clock.ts'
 import { config } from '../core/config.ts'
 import { newNonce } from '../core/ids.ts'
 import { errorFields, log } from '../core/log.ts'
+import type { Where } from '../data/expression.ts'
 import * as table from '../data/table.ts'
 import { START_GRACE_MS } from '../task/create.ts'
 import { dueIndex, OPEN, Task, taskKey } from '../task/task.ts'
@@ -22,7 +23,10 @@ import { dueIndex, OPEN, Task, taskKey } from '../task/task.ts'
 export const startGeneration = async (
   task: Task,
   clock: Clock = systemClock,
-  set: Partial<Pick<Task, 'stalls' | 'stalledAt'>> = {},
+  {
+    set = {},
+    where = {},
+  }: { set?: Partial<Pick<Task, 'stalls' | 'stalledAt'>>; where?: Where } = {},
 ): Promise<boolean> => {
   const due = dueIndex(task.id, isoIn(START_GRACE_MS, clock))
   const outcome = await table.update(
@@ -31,7 +35,7 @@ export const startGeneration = async (
     { set: { ...set, ticks: 0, ...due }, remove: ['token'], add: { generation: 1 } },
     {
       claim: newNonce(),
-      where: { generation: task.generation, status: { test: 'in', values: OPEN } },
+      where: { ...where, generation: task.generation, status: { test: 'in', values: OPEN } },
     },
   )
   if (!outcome.ok) return false

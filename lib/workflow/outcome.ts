@@ -15,6 +15,8 @@ import { held, LEASE_LOST, writeHeld } from './lease.ts'
 export type TickOutcome = {
   outcome: 'again' | 'wait' | 'until' | 'end'
   wakeSeq: number
+  /** The lease under which the tick saw that: a later one has seen more. */
+  fence: number
   waitSeconds: number
   until: string
 }
@@ -30,7 +32,7 @@ const WAIT_GRACE_MS = 60_000
 export const outcomeOf = (
   outcome: TickOutcome['outcome'],
   fields: Partial<TickOutcome> = {},
-): TickOutcome => ({ wakeSeq: 0, waitSeconds: 0, until: '', ...fields, outcome })
+): TickOutcome => ({ wakeSeq: 0, fence: 0, waitSeconds: 0, until: '', ...fields, outcome })
 
 /** Leaves the task waiting: the lease goes, and the wake that the tick saw is noted. */
 export const park = async (
@@ -46,7 +48,7 @@ export const park = async (
     },
     clock,
   })
-  return outcomeOf('wait', { wakeSeq: task.wakeSeq, waitSeconds })
+  return outcomeOf('wait', { wakeSeq: task.wakeSeq, fence: task.fence, waitSeconds })
 }
 
 /** Completes the task with what the model said last, if the model had come to an end. */

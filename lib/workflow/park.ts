@@ -9,20 +9,23 @@ export const ParkEvent = z.object({
   taskId: idOf('task'),
   generation: z.int(),
   wakeSeq: z.int(),
+  fence: z.int(),
   token: z.string(),
 })
 export type ParkEvent = z.infer<typeof ParkEvent>
 
 /**
  * Leaves the token of a task's wait where a wake will find it, unless a wake has come since the
- * tick looked: then the wait ends at once.
+ * tick looked: then the wait ends at once. An event that arrives late, after another tick, leaves
+ * nothing: that tick's own wait has the token that counts.
  */
-export const park = async ({ taskId, generation, wakeSeq, token }: ParkEvent): Promise<void> => {
+export const park = async (event: ParkEvent): Promise<void> => {
+  const { taskId, generation, wakeSeq, fence, token } = event
   const outcome = await table.update(
     Task,
     taskKey(taskId),
     { set: { token } },
-    { where: { generation, wakeSeq, status: { test: 'in', values: OPEN } } },
+    { where: { generation, wakeSeq, fence, status: { test: 'in', values: OPEN } } },
   )
   if (outcome.ok) return
   log('info', 'park-refused', { taskId, generation })

@@ -19,7 +19,7 @@ export const goOnAfterFailure = async (task: Task, clock: Clock = systemClock): 
   const stalledAt = await progressOf(task)
   const stalls = task.stalledAt === stalledAt ? (task.stalls ?? 0) + 1 : 1
   if (stalls < MAX_STALLS) {
-    await startGeneration(task, clock, { stalls, stalledAt })
+    await startGeneration(task, clock, { set: { stalls, stalledAt } })
     return
   }
   const lease = await takeLease(task.id, task.generation, clock)

@@ -70,7 +70,10 @@ const lookAfter = async (seen: Task, abandoned: boolean, clock: Clock): Promise<
   const execution = await executionStatus(task)
   if (execution === 'FAILED' || execution === 'TIMED_OUT') return goOnAfterFailure(task, clock)
   if (execution !== 'RUNNING') await startGeneration(task, clock)
-  else if (task.wakeSeq > task.seenWakeSeq) await deliver(task, clock)
+  else if (task.wakeSeq > task.seenWakeSeq && !(await deliver(task, clock)))
+    // Nobody has looked since the wake, and nobody will: the execution waits with a token that
+    // no row holds. A tick that takes the lease in this moment takes the dead one away.
+    await startGeneration(task, clock, { where: { token: task.token } })
   await postpone(task, clock)
 }
 

@@ -155,11 +155,11 @@ export const createMachine = () => {
       })
       return
     }
-    const { wakeSeq = 0, waitSeconds = 0 } = execution.outcome ?? {}
+    const { wakeSeq = 0, fence = 0, waitSeconds = 0 } = execution.outcome ?? {}
     const token = randomUUID()
     Object.assign(execution, { state: 'waiting', token, until: Date.now() + waitSeconds * 1_000 })
     try {
-      await alive('park', () => parkFunction.handler({ taskId, generation, wakeSeq, token }))
+      await alive('park', () => parkFunction.handler({ taskId, generation, wakeSeq, fence, token }))
     } catch (error) {
       // The state machine asks again, with another token.
       if (execution.token === token) Object.assign(execution, { state: 'park', token: '' })

@@ -75,6 +75,18 @@ describe('the sweeper', () => {
     })
   })
 
+  it('starts a task anew whose execution waits with a token that no row holds', async () => {
+    const { id, call } = await waitingTask()
+    const { generation } = await getTask(id)
+    await table.update(Task, taskKey(id), { set: { token: 'dead' } })
+    await world.decide(call, 'reject')
+    // Who wakes it can't tell whether a tick is about to look, and leaves it at that.
+    expect(await getTask(id)).toMatchObject({ generation, token: 'dead', seenWakeSeq: 0 })
+    await sweep({}, inMinutes(0.6))
+    await world.untilTask(id, 'COMPLETED')
+    expect((await getTask(id)).generation).toBe(generation + 1)
+  })
+
   it('leaves alone what waits as it should, and looks again later', async () => {
     const { id } = await waitingTask()
     const before = await getTask(id)

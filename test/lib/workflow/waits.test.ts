@@ -100,8 +100,20 @@ describe('a wait', () => {
       return task.token !== undefined && task.token !== before.token ? task : undefined
     })
     // The wake that this one saw is an old one by now: what it would leave is not taken.
-    await park({ taskId: id, generation: again.generation, wakeSeq: before.wakeSeq, token: 'late' })
+    const { generation, fence } = again
+    await park({ taskId: id, generation, fence, wakeSeq: before.wakeSeq, token: 'late' })
     expect((await getTask(id)).token).toBe(again.token)
+  })
+
+  it('keeps its token where the parking of an earlier one arrives late', async () => {
+    const { id, call } = await waitingTask()
+    const { generation, fence, wakeSeq, token } = await getTask(id)
+    // No wake has come in between: only the lease of the tick after it tells the two apart.
+    await park({ taskId: id, generation, fence: fence - 1, wakeSeq, token: 'late' })
+    expect((await getTask(id)).token).toBe(token)
+    await world.decide(call, 'approve')
+    await world.untilTask(id, 'COMPLETED')
+    expect((await getTask(id)).generation).toBe(generation)
   })
 
   it('notices a wake that comes while a tick runs', async () => {
