@@ -1,11 +1,8 @@
-import type * as z from 'zod'
 import { errorKind } from '../core/error-kind.ts'
 import { AppError } from '../core/errors.ts'
 import { log } from '../core/log.ts'
+import { invalid, problemsOf } from '../core/problems.ts'
 import type { Operation } from '../tool/define.ts'
-
-/** What is wrong with one argument, as a model or a person can mend it. */
-export type ArgumentProblem = { field: string; message: string }
 
 /**
  * Arguments at most, in bytes of JSON: a document of 1 MiB with all its escapes, and few enough
@@ -26,13 +23,12 @@ export const validateArguments = (
     )
   const parsed = parse(operation, values)
   if (parsed.success) return parsed.data
-  const problems = parsed.error.issues.flatMap(issue => problemsOf(operation, issue))
-  throw new AppError(
-    'VALIDATION_ERROR',
-    `The arguments of "${operation.name}" are not valid. ${problems
-      .map(({ field, message }) => `${field}: ${message}.`)
-      .join(' ')}`,
-    { details: problems },
+  throw invalid(
+    `The arguments of "${operation.name}" are not valid.`,
+    problemsOf(parsed.error.issues, {
+      root: 'arguments',
+      undeclared: path => undeclared(operation, path),
+    }),
   )
 }
 
@@ -49,17 +45,10 @@ const parse = (operation: Operation, values: Record<string, unknown>) => {
   }
 }
 
-const problemsOf = (operation: Operation, issue: z.core.$ZodIssue): ArgumentProblem[] => {
-  if (issue.code !== 'unrecognized_keys')
-    return [{ field: issue.path.join('.') || 'arguments', message: plain(issue.message) }]
+const undeclared = (operation: Operation, path: PropertyKey[]): string => {
   const known = Object.keys(operation.parameters.shape)
-  const allowed =
-    issue.path.length > 0
-      ? 'is not declared here'
-      : known.length > 0
-        ? `is no argument; there are: ${known.join(', ')}`
-        : 'is no argument; there are none'
-  return issue.keys.map(key => ({ field: [...issue.path, key].join('.'), message: allowed }))
+  if (path.length > 0) return 'is not declared here.'
+  return known.length > 0
+    ? `is no argument; there are: ${known.join(', ')}.`
+    : 'is no argument; there are none.'
 }
-
-const plain = (message: string): string => message.replace(/\.$/, '')

@@ -1,3 +1,4 @@
+import { clip } from '../core/clip.ts'
 import { errorKind } from '../core/error-kind.ts'
 import { log } from '../core/log.ts'
 import type { Admission } from './gate.ts'
@@ -23,9 +24,3 @@ export const descriptionOf = ({
     return `Run ${tool.name} ${operation.name}`
   }
 }
-
-/** A text of at most so many characters; a longer one ends in an ellipsis, and no pair is split. */
-export const clip = (text: string, maxChars: number): string =>
-  text.length <= maxChars ? text : `${text.slice(0, maxChars - 1).replace(LONE_HIGH, '')}…`
-
-const LONE_HIGH = /[\uD800-\uDBFF]$/

@@ -114,7 +114,7 @@ const operationOf = (tool: Tool, name: string | undefined, agentTool: AgentTool)
     throw new AppError(
       'VALIDATION_ERROR',
       `Say which operation of "${tool.name}" to run in "${tool.discriminator}". Available: ${names}.`,
-      { details: [{ field: tool.discriminator, message: `one of: ${names}` }] },
+      { details: [{ field: tool.discriminator, message: `must be one of: ${names}.` }] },
     )
   if (!Object.hasOwn(tool.operations, name))
     throw new AppError(

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { sha256 } from '../call/digest.ts'
 import { AppError, notFound } from '../core/errors.ts'
 import { derivedId, type Id, type IdKind, idOf, newId } from '../core/ids.ts'
+import { invalid, problemsOf } from '../core/problems.ts'
 import { wellFormed } from '../core/well-formed.ts'
 import type { Caller } from '../principal/caller.ts'
 
@@ -16,9 +17,7 @@ export const MAX_PAGE = 100
 export const readBody = async <T>(context: Context, schema: z.ZodType<T>): Promise<T> => {
   const parsed = schema.safeParse(await readJson(context))
   if (parsed.success) return parsed.data
-  throw new AppError('VALIDATION_ERROR', `The body is not valid. ${issueText(parsed.error)}`, {
-    details: parsed.error.issues.map(({ path, message }) => ({ field: path.join('.'), message })),
-  })
+  throw invalid('The body is not valid.', problemsOf(parsed.error.issues, { root: 'body' }))
 }
 
 /** An object as it came: a record's schema would drop a key named `__proto__` without a word. */
@@ -107,8 +106,3 @@ export const sameRequest = (stored: string | undefined, asked: string): void => 
       'This Idempotency-Key was used for another request. Use a new one.',
     )
 }
-
-const issueText = (error: z.ZodError): string =>
-  error.issues
-    .map(({ path, message }) => `${path.length > 0 ? `"${path.join('.')}": ` : ''}${message}.`)
-    .join(' ')

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
-import { AppError } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
+import { invalid, type Problem } from '../core/problems.ts'
 import * as table from '../data/table.ts'
 import type { Tool } from '../tool/define.ts'
 import { invalidValue, type SettingDefinition, type SettingValue } from '../tool/setting.ts'
@@ -63,11 +63,11 @@ export const writeLayer = async (
 ): Promise<void> => {
   const set: Record<string, Entry> = {}
   const remove: string[] = []
-  const problems: { key: string; message: string }[] = []
+  const problems: Problem[] = []
   for (const [key, value] of Object.entries(changes)) {
     const definition = Object.hasOwn(tool.settings, key) ? tool.settings[key] : undefined
     const problem = problemWith(tool, definition, kindOfLayer(owner), value)
-    if (problem !== undefined) problems.push({ key, message: problem })
+    if (problem !== undefined) problems.push({ field: key, message: problem })
     else if (value === null || value === '') remove.push(PREFIX + key)
     else if (definition?.type !== 'password' || value !== MASK) {
       const secret = definition?.type === 'password'
@@ -75,14 +75,7 @@ export const writeLayer = async (
       set[PREFIX + key] = { value: stored as SettingValue, updatedAt: isoNow(clock), updatedBy: by }
     }
   }
-  if (problems.length > 0)
-    throw new AppError(
-      'VALIDATION_ERROR',
-      `Nothing was saved. ${problems.map(describeProblem).join(' ')}`,
-      {
-        details: problems,
-      },
-    )
+  if (problems.length > 0) throw invalid('Nothing was saved.', problems)
   if (Object.keys(set).length + remove.length === 0) return
   await table.update(Layer, layerKey(tool.name, owner), { set, remove }, { create: true })
 }
@@ -106,6 +99,3 @@ const problemWith = (
   if (definition.type === 'password' && value === MASK) return undefined
   return invalidValue(definition, value)
 }
-
-const describeProblem = ({ key, message }: { key: string; message: string }) =>
-  `"${key}" ${message}`

@@ -188,7 +188,7 @@ const ASKS: Record<string, Ask> = {
   'an unknown argument': {
     status: 422,
     code: 'VALIDATION_ERROR',
-    message: 'speed: is no argument; there are: timezone',
+    message: '"speed": is no argument; there are: timezone',
     path: RUN_NOW,
     body: { speed: 1 },
     headers: forAgent,

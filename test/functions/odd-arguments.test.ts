@@ -40,7 +40,27 @@ describe('a model’s arguments', () => {
   })
 })
 
+/** As many fields as a request of 6 MB holds, and one whose name alone is as long. */
+const MANY = Object.fromEntries(
+  Array.from({ length: 100_000 }, (_, index) => [`field ${index}`, 1]),
+)
+const LONG = { ['x'.repeat(2_000_000)]: 1 }
+
 describe('a request', () => {
+  it.each<[string, string, (agent: string) => string]>([
+    ['arguments', 'POST', () => '/api/v1/tools/calculator/operations/calculate'],
+    ['fields', 'POST', () => '/api/v1/agents'],
+    ['settings', 'PUT', id => `/api/v1/agents/${id}/tools/media/settings`],
+  ])('of more %s than there are is told of some of them', async (_, method, path) => {
+    const headers = { 'espalier-agent': agent }
+    for (const body of [MANY, LONG]) {
+      const answer = await world.request(method, path(agent), { body, headers })
+      expect(answer).toMatchObject({ status: 422, body: { error: { code: 'VALIDATION_ERROR' } } })
+      expect(answer.text.length).toBeLessThan(50_000)
+      if (body === MANY) expect(answer.body.error?.message).toMatch(/And \d+ more\.$/)
+    }
+  })
+
   it('whose arguments are nested without end is told so', async () => {
     const answer = await world.run(agent, 'media.search', `{"query": ${nested(20_000)}}`)
     expect(answer).toMatchObject({ status: 422, body: { error: { code: 'VALIDATION_ERROR' } } })

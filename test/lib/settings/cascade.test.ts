@@ -132,7 +132,7 @@ test.each<[string, 'global' | 'principalId']>([
   const owner = layer === 'global' ? layer : scope[layer]
   await expect(write(owner, { [key]: 1 })).rejects.toMatchObject({
     code: 'VALIDATION_ERROR',
-    details: [{ key, message: expect.stringContaining('has no place at the') }],
+    details: [{ field: key, message: expect.stringContaining('has no place at the') }],
   })
 })
 
@@ -158,7 +158,7 @@ test('all problems are listed at once, and nothing is saved', async () => {
   const { sender: _, ...wrong } = changes
   expect(failure).toMatchObject({
     code: 'VALIDATION_ERROR',
-    details: Object.keys(wrong).map(key => ({ key, message: expect.any(String) })),
+    details: Object.keys(wrong).map(field => ({ field, message: expect.any(String) })),
   })
   for (const key of Object.keys(wrong)) expect(String(failure)).toContain(`"${key}"`)
   expect(await read('sender')).toMatchObject({ source: 'default' })
@@ -174,7 +174,7 @@ test(`a password has ${MIN_SECRET_CHARS} characters, without the space around it
   for (const token of ['x'.repeat(MIN_SECRET_CHARS - 1), `  xx\n`])
     await expect(write(scope.agentId, { token })).rejects.toMatchObject({
       code: 'VALIDATION_ERROR',
-      message: expect.stringMatching(/"token" must be at least 4 characters long, or it could not/),
+      message: expect.stringMatching(/"token": must be at least 4 characters long, or it could not/),
     })
 })
 

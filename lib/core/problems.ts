@@ -1,0 +1,46 @@
+import type * as z from 'zod'
+import { clip } from './clip.ts'
+import { AppError } from './errors.ts'
+
+/** What is wrong with one field of what came in, as whoever sent it can mend it. */
+export type Problem = { field: string; message: string }
+
+/**
+ * What an error lists at most, and how much of each, in characters. The fields' names are as many
+ * and as long as whoever sent them likes, and an answer has 6 MB.
+ */
+export const MAX_PROBLEMS = 20
+export const MAX_FIELD_CHARS = 200
+export const MAX_PROBLEM_CHARS = 2_000
+
+/** VALIDATION_ERROR that names the problems, all at once unless there are too many to read. */
+export const invalid = (what: string, problems: Problem[]): AppError => {
+  const listed = problems.slice(0, MAX_PROBLEMS).map(({ field, message }) => ({
+    field: clip(field, MAX_FIELD_CHARS),
+    message: clip(message, MAX_PROBLEM_CHARS),
+  }))
+  const more = problems.length - listed.length
+  const sentences = listed.map(({ field, message }) => `"${field}": ${message}`)
+  return new AppError(
+    'VALIDATION_ERROR',
+    [what, ...sentences, ...(more > 0 ? [`And ${more} more.`] : [])].join(' '),
+    { details: listed },
+  )
+}
+
+/** Zod's issues as problems; a field that nobody declared is one of its own. */
+export const problemsOf = (
+  issues: readonly z.core.$ZodIssue[],
+  {
+    root,
+    undeclared = () => 'is not declared here.',
+  }: { root: string; undeclared?: (path: PropertyKey[]) => string },
+): Problem[] =>
+  issues.flatMap(issue =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map(key => ({
+          field: [...issue.path, key].join('.'),
+          message: undeclared(issue.path),
+        }))
+      : { field: issue.path.join('.') || root, message: issue.message.replace(/\.?$/, '.') },
+  )
