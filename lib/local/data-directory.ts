@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import * as z from 'zod'
 import { AppError } from '../core/errors.ts'
@@ -29,7 +29,8 @@ export type DataDirectory = {
  * the first one's tasks for abandoned. A runner that was killed holds nothing.
  */
 export const openDataDirectory = async (directory: string): Promise<DataDirectory> => {
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await mkdir(directory, { recursive: true, mode: PRIVATE })
+  await makePrivate(directory)
   const lock = await lockFolder(directory)
   if (!lock)
     throw new AppError(
@@ -43,6 +44,27 @@ export const openDataDirectory = async (directory: string): Promise<DataDirector
     release: lock.release,
   }
 }
+
+/** Its owner alone may enter the folder, and so read what is in it, whatever mode the files have. */
+const PRIVATE = 0o700
+/** Set on folders that all users write to, such as /tmp. */
+const STICKY = 0o1000
+
+/** Closes a folder that was there before, and perhaps open to all, to everyone else. */
+const makePrivate = async (directory: string): Promise<void> => {
+  const { mode } = await stat(directory)
+  if (mode & STICKY) throw notPrivate(directory)
+  await chmod(directory, PRIVATE).catch(cause => {
+    throw notPrivate(directory, cause)
+  })
+}
+
+const notPrivate = (directory: string, cause?: unknown) =>
+  new AppError(
+    'NOT_CONFIGURED',
+    `${directory} can't be closed to others, who could read the keys in it. Set ESPALIER_DATA to a folder of your own.`,
+    { cause },
+  )
 
 const readSecrets = async (file: string): Promise<Secrets> => {
   const text = await readOptional(file)
