@@ -48,8 +48,8 @@ type Options = {
 /**
  * Starts DynamoDB on a loopback address and returns when it answers. It is the dynoxide binary, from the
  * optional npm package or the PATH, unless DYNAMODB_ENDPOINT names a server that already runs.
- * It checks no signatures, and nothing but this machine reaches it.
- * Throws NOT_CONFIGURED where there is neither.
+ * It checks no signatures, and nothing but this machine reaches it; a warning is logged where pages
+ * in a browser on it could. Throws NOT_CONFIGURED where there is neither.
  */
 export const startDynamoDb = async (options: Options = {}): Promise<LocalDynamoDb> => {
   const endpoint = process.env.DYNAMODB_ENDPOINT
@@ -62,7 +62,9 @@ export const startDynamoDb = async (options: Options = {}): Promise<LocalDynamoD
     const host = options.port ? LOOPBACK : loopbackAddress()
     const port = options.port || (await freePort(host))
     try {
-      return await spawnDynoxide(binary, { host, port }, options)
+      const database = await spawnDynoxide(binary, { host, port }, options)
+      if (host === LOOPBACK) log('warn', 'dynamodb-open-to-browsers', { advice: OPEN_TO_BROWSERS })
+      return database
     } catch (error) {
       const lostTheRace = String(error).includes('in use') && !options.port
       if (!lostTheRace || attempt === START_ATTEMPTS) throw error
@@ -79,6 +81,10 @@ const loopbackAddress = (): string => {
   if (process.platform !== 'linux') return LOOPBACK
   return `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`
 }
+
+const OPEN_TO_BROWSERS =
+  'Any web page in a browser on this machine could read and write the local table. Open none that ' +
+  'you do not trust while this runs, or set DYNAMODB_ENDPOINT to a server that refuses them.'
 
 const spawnDynoxide = async (
   binary: string,

@@ -150,3 +150,22 @@ const processListeningOn = async (port: string): Promise<{ pid: number }> => {
   const line = output.split('\n').find(text => !text.includes('/bin/sh')) ?? ''
   return { pid: Number(line.trim().split(' ')[0]) }
 }
+
+test.each<[NodeJS.Platform, boolean]>([
+  ['linux', false],
+  ['darwin', true],
+])('on %s, that pages in a browser could reach it is a warning: %j', async (platform, isWarned) => {
+  const events: string[] = []
+  const previous = setLogSink(({ event }) => events.push(event))
+  const real = Object.getOwnPropertyDescriptor(process, 'platform')
+  Object.defineProperty(process, 'platform', { ...real, value: platform })
+  try {
+    const db = await startDynamoDb()
+    await db.close()
+    expect(new URL(db.url).hostname === '127.0.0.1').toBe(isWarned)
+    expect(events.includes('dynamodb-open-to-browsers')).toBe(isWarned)
+  } finally {
+    Object.defineProperty(process, 'platform', { ...real })
+    setLogSink(previous)
+  }
+})
