@@ -2,12 +2,13 @@ import type { Agent } from '../agent/agent.ts'
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
+import { dueIndex } from '../data/due.ts'
 import { is } from '../data/expression.ts'
 import { type TransactionWrite, transact } from '../data/transact.ts'
 import { historyKey, historyRow } from './history.ts'
 import { emptyLedger, ledgerKey } from './ledger.ts'
 import { childMarker } from './open-children.ts'
-import { dueIndex, getTask, OPEN, type Task, taskIndexes, taskKey } from './task.ts'
+import { getTask, OPEN, type Task, taskIndexes, taskKey } from './task.ts'
 
 /** A prompt's length at most, in characters. */
 export const MAX_PROMPT_CHARS = 1_000_000

@@ -96,8 +96,8 @@ export const Task = z.object({
 })
 export type Task = z.infer<typeof Task>
 
-// Access patterns: one task by id; a principal's tasks and an agent's tasks, newest first;
-// unfinished tasks by the time at which they should have moved, in shards.
+// Access patterns: one task by id; a principal's tasks and an agent's tasks, newest first.
+// Unfinished tasks are in the list of what is due (`data/due.ts`).
 export const taskKey = (id: Id<'task'>): table.Key => ({ pk: id, sk: 'task' })
 
 export const taskIndexes = (task: Pick<Task, 'id' | 'principalId' | 'agentId' | 'createdAt'>) => ({
@@ -106,16 +106,6 @@ export const taskIndexes = (task: Pick<Task, 'id' | 'principalId' | 'agentId' | 
   gsi2pk: `${task.agentId}#task`,
   gsi2sk: `${task.createdAt}#${task.id}`,
 })
-
-/** How many keys the list of unfinished tasks is spread over, so that none of them gets hot. */
-export const DUE_SHARDS = 8
-export const dueShard = (shard: number): string => `open#${shard}`
-/** Puts a task where the sweeper looks, from a time on. */
-export const dueIndex = (id: Id<'task'>, at: string) => ({
-  gsi3pk: dueShard(shardOf(id)),
-  gsi3sk: `${at}#${id}`,
-})
-export const DUE_ATTRIBUTES = ['gsi3pk', 'gsi3sk']
 
 /** One task, or NOT_FOUND. */
 export const getTask = async (id: Id<'task'>): Promise<Task> => {
@@ -137,17 +127,9 @@ export const listTasks = (
     ? table.query(Task, { index: 'gsi2', pk: `${by.agentId}#task`, newestFirst: true, ...page })
     : table.query(Task, { index: 'gsi1', pk: `${by.principalId}#task`, newestFirst: true, ...page })
 
-/** The unfinished tasks of a shard that should have moved before a time. */
-export const listDue = (shard: number, before: string, limit: number) =>
-  table.query(Task, { index: 'gsi3', pk: dueShard(shard), before, limit })
-
 /** What a task said at its end; empty where it said nothing. */
 export const finalText = async (task: Task): Promise<string> =>
   task.finalResponse ? loadLarge(z.string(), task.finalResponse) : ''
-
-/** Every unfinished task of a shard, whenever it is due. */
-export const listUnfinished = (shard: number) =>
-  table.queryAll(Task, { index: 'gsi3', pk: dueShard(shard) })
 
 type Move = { set?: Record<string, unknown>; remove?: string[]; add?: Record<string, number> }
 
@@ -160,6 +142,3 @@ export const moveOf = (
   change: { set: { ...set, status: to, updatedAt: isoNow(clock) }, remove, add },
   where: { status: { test: 'in', values: statesBefore(to) } },
 })
-
-/** Ids of either kind end in 80 random or hashed bits, so their last characters spread evenly. */
-const shardOf = (id: Id<'task'>): number => id.charCodeAt(id.length - 1) % DUE_SHARDS

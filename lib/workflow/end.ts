@@ -1,9 +1,10 @@
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
+import { DUE_ATTRIBUTES, dueIndex } from '../data/due.ts'
 import type { Where } from '../data/expression.ts'
 import * as table from '../data/table.ts'
 import { type TransactionWrite, transact } from '../data/transact.ts'
 import { allEnded, childMarker } from '../task/open-children.ts'
-import { DUE_ATTRIBUTES, dueIndex, moveOf, Task, taskKey } from '../task/task.ts'
+import { moveOf, Task, taskKey } from '../task/task.ts'
 import { wake } from './wake.ts'
 
 /** When the sweeper looks whether an ended child's parent was told. */

@@ -10,10 +10,11 @@ import { type Clock, isoIn, systemClock } from '../core/clock.ts'
 import { config } from '../core/config.ts'
 import { newNonce } from '../core/ids.ts'
 import { errorFields, log } from '../core/log.ts'
+import { dueIndex } from '../data/due.ts'
 import type { Where } from '../data/expression.ts'
 import * as table from '../data/table.ts'
 import { START_GRACE_MS } from '../task/create.ts'
-import { dueIndex, OPEN, Task, taskKey } from '../task/task.ts'
+import { OPEN, Task, taskKey } from '../task/task.ts'
 
 /**
  * Starts the next generation of a task's execution: the generation is raised first, so that of

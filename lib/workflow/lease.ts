@@ -1,9 +1,10 @@
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
 import { type Id, newNonce } from '../core/ids.ts'
 import { errorFields, log } from '../core/log.ts'
+import { dueIndex } from '../data/due.ts'
 import type { Change } from '../data/expression.ts'
 import * as table from '../data/table.ts'
-import { dueIndex, moveOf, OPEN, Task, taskKey } from '../task/task.ts'
+import { moveOf, OPEN, Task, taskKey } from '../task/task.ts'
 
 /** How long a tick holds a task without renewing, and how often it renews. */
 export const LEASE_MS = 60_000

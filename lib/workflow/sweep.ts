@@ -1,18 +1,10 @@
 import { callKey, ToolCall } from '../call/tool-call.ts'
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
+import type { Id } from '../core/ids.ts'
 import { errorFields, log } from '../core/log.ts'
+import { DUE_SHARDS, listAllDue, listDue, postpone } from '../data/due.ts'
 import * as table from '../data/table.ts'
-import {
-  DUE_SHARDS,
-  dueIndex,
-  getTask,
-  listDue,
-  listUnfinished,
-  type Task,
-  Task as TaskSchema,
-  TERMINAL,
-  taskKey,
-} from '../task/task.ts'
+import { getTask, type Task, Task as TaskSchema, TERMINAL, taskKey } from '../task/task.ts'
 import { readConversation } from './conversation.ts'
 import { reportToParent } from './end.ts'
 import { executionStatus, startGeneration } from './execution.ts'
@@ -37,27 +29,27 @@ export const sweep = async (
 ): Promise<{ looked: number }> => {
   let looked = 0
   for (let shard = 0; shard < DUE_SHARDS; shard++) {
-    const items = abandoned
-      ? await listUnfinished(shard)
-      : (await listDue(shard, isoNow(clock), SWEEP_LIMIT)).items
-    for (const item of items) {
+    const list = abandoned
+      ? await listAllDue(shard)
+      : await listDue(shard, isoNow(clock), SWEEP_LIMIT)
+    for (const due of list) {
       looked += 1
       try {
-        await lookAfter(item, abandoned, clock)
+        await lookAfter(due.pk as Id<'task'>, abandoned, clock)
       } catch (error) {
-        // One task that can't be helped must not keep the others waiting, now or the next time.
-        log('error', 'sweep-failed', { taskId: item.id, ...errorFields(error) })
-        await postpone(item, clock).catch(failure =>
-          log('error', 'sweep-not-postponed', { taskId: item.id, ...errorFields(failure) }),
-        )
+        log('error', 'sweep-failed', { id: due.pk, ...errorFields(error) })
       }
+      // One that can't be helped must not keep the others waiting, now or the next time.
+      await postpone(due, isoIn(AGAIN_MS, clock)).catch(error =>
+        log('error', 'sweep-not-postponed', { id: due.pk, ...errorFields(error) }),
+      )
     }
   }
   return { looked }
 }
 
-const lookAfter = async (seen: Task, abandoned: boolean, clock: Clock): Promise<void> => {
-  const task = await getTask(seen.id)
+const lookAfter = async (id: Id<'task'>, abandoned: boolean, clock: Clock): Promise<void> => {
+  const task = await getTask(id)
   if (TERMINAL.includes(task.status)) return reportToParent(task, clock)
   if (abandoned) {
     await breakLease(task)
@@ -74,17 +66,7 @@ const lookAfter = async (seen: Task, abandoned: boolean, clock: Clock): Promise<
     // Nobody has looked since the wake, and nobody will: the execution waits with a token that
     // no row holds. A tick that takes the lease in this moment takes the dead one away.
     await startGeneration(task, clock, { where: { token: task.token } })
-  await postpone(task, clock)
 }
-
-/** Has the next sweeps pass a task over for a while, unless it has moved meanwhile. */
-const postpone = ({ id, status, wakeSeq, fence }: Task, clock: Clock) =>
-  table.update(
-    TaskSchema,
-    taskKey(id),
-    { set: dueIndex(id, isoIn(AGAIN_MS, clock)) },
-    { where: { status, wakeSeq, fence } },
-  )
 
 const breakLease = (task: Task) =>
   table.update(TaskSchema, taskKey(task.id), { remove: ['leaseUntil', 'token'] })

@@ -8,9 +8,10 @@ import { stepFunctions } from '../aws/step-functions.ts'
 import { type Clock, isoIn, systemClock } from '../core/clock.ts'
 import type { Id } from '../core/ids.ts'
 import { log } from '../core/log.ts'
+import { dueIndex } from '../data/due.ts'
 import * as table from '../data/table.ts'
 import type { TransactionWrite } from '../data/transact.ts'
-import { dueIndex, getTask, OPEN, Task, taskKey } from '../task/task.ts'
+import { getTask, OPEN, Task, taskKey } from '../task/task.ts'
 import { isExecuting, startGeneration } from './execution.ts'
 
 /** When the sweeper looks whether a wake was delivered. */

@@ -174,7 +174,9 @@ test(`a password has ${MIN_SECRET_CHARS} characters, without the space around it
   for (const token of ['x'.repeat(MIN_SECRET_CHARS - 1), `  xx\n`])
     await expect(write(scope.agentId, { token })).rejects.toMatchObject({
       code: 'VALIDATION_ERROR',
-      message: expect.stringMatching(/"token": must be at least 4 characters long, or it could not/),
+      message: expect.stringMatching(
+        /"token": must be at least 4 characters long, or it could not/,
+      ),
     })
 })
 

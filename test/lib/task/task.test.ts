@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Agent } from '../../../lib/agent/agent.ts'
 import { newId } from '../../../lib/core/ids.ts'
+import { DUE_SHARDS, dueIndex } from '../../../lib/data/due.ts'
 import * as table from '../../../lib/data/table.ts'
 import { createTask } from '../../../lib/task/create.ts'
 import { append, readHistory } from '../../../lib/task/history.ts'
@@ -16,8 +17,6 @@ import {
 } from '../../../lib/task/ledger.ts'
 import { allEnded, childMarker, listOpen } from '../../../lib/task/open-children.ts'
 import {
-  DUE_SHARDS,
-  dueIndex,
   getTask,
   moveOf,
   OPEN,

@@ -5,9 +5,10 @@ import { stepFunctions } from '../../../lib/aws/step-functions.ts'
 import { finish, MAX_RUNS } from '../../../lib/call/receipt.ts'
 import { callKey, getCall, ToolCall } from '../../../lib/call/tool-call.ts'
 import { type Id, newId } from '../../../lib/core/ids.ts'
+import { DUE_SHARDS, dueIndex, listDue } from '../../../lib/data/due.ts'
 import * as table from '../../../lib/data/table.ts'
 import { createTask } from '../../../lib/task/create.ts'
-import { DUE_SHARDS, getTask, listDue, Task, taskKey } from '../../../lib/task/task.ts'
+import { getTask, Task, taskKey } from '../../../lib/task/task.ts'
 import { defineTool } from '../../../lib/tool/define.ts'
 import { MAX_STALLS } from '../../../lib/workflow/stall.ts'
 import { sweep } from '../../../lib/workflow/sweep.ts'
@@ -120,6 +121,24 @@ describe('the sweeper', () => {
     })
   })
 
+  it('passes over a row that it can’t read, and helps the others', async () => {
+    const [bad, good] = [newId('task'), newId('task')]
+    for (const id of [bad, good])
+      await createTask({ id, agent: await getAgent(agent), prompt: 'Hello' })
+    const due = (id: Id<'task'>, at: string) => ({ ...dueIndex(good, at), gsi3sk: `${at}#${id}` })
+    const change = { maxSteps: 'many', ...due(bad, '2019') }
+    await table.update(z.object({}), taskKey(bad), { set: change })
+    await table.update(Task, taskKey(good), { set: due(good, '2020') })
+    await sweep()
+    await world.untilTask(good, 'COMPLETED')
+    // It is looked at again, but not before all others.
+    await table.update(z.object({}), taskKey(bad), { set: { maxSteps: 1 } })
+    await sweep()
+    expect((await getTask(bad)).generation).toBe(0)
+    await sweep({}, inMinutes(6))
+    await world.untilTask(bad, 'COMPLETED')
+  })
+
   it('takes a root that was woken after its end off its list', async () => {
     const id = await world.createTask(agent, 'Hello')
     await world.untilTask(id, 'COMPLETED')
@@ -128,7 +147,7 @@ describe('the sweeper', () => {
     const listed = await Promise.all(
       Array.from({ length: DUE_SHARDS }, (_, shard) => listDue(shard, '2021', 100)),
     )
-    expect(listed.flatMap(({ items }) => items)).toEqual([])
+    expect(listed.flat()).toEqual([])
     await wake(id)
     expect((await getTask(id)).status).toBe('COMPLETED')
   })
