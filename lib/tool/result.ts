@@ -1,4 +1,6 @@
-import type { Id } from '../core/ids.ts'
+import * as z from 'zod'
+import { AppError } from '../core/errors.ts'
+import { type Id, idOf } from '../core/ids.ts'
 
 /** What JSON can hold: what people see of a result, and what rows keep. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
@@ -17,6 +19,13 @@ export type ToolResult = {
   handover?: Id<'task'>
 }
 
+/** Stored with the result, what is no id would make its record one that can't be read. */
+const References = z.object({
+  media: z.array(idOf('media')).optional(),
+  children: z.array(idOf('task')).optional(),
+  handover: idOf('task').optional(),
+})
+
 const RESULT = Symbol.for('espalier.result')
 
 /** Returned from `execute` where the model's answer is not all that there is to say. */
@@ -30,6 +39,9 @@ export const NO_RESULT = 'No result returned.'
 export const toResult = (value: unknown): ToolResult => {
   if (isResult(value)) {
     const { content, data, media, children, handover } = value
+    const references = References.safeParse({ media, children, handover })
+    if (!references.success)
+      throw new AppError('INTERNAL', 'The tool’s result names media or tasks by what is no id.')
     return {
       content,
       ...(data === undefined ? {} : { data: toJson(data) }),

@@ -40,6 +40,19 @@ test('a result names the assets, children and handover that it made', () => {
   expect(toResult(returned)).toEqual({ content: 'ok', ...links })
 })
 
+test.each<[string, object]>([
+  ['media', { media: ['media_x'] }],
+  ['children', { children: ['media_01ARZ3NDEKTSV4RRFFQ69G5FAV'] }],
+  ['a handover', { handover: '' }],
+])(
+  'a result that names %s by what is no id is an error, which the call then reports',
+  (_, links) => {
+    expect(() => toResult(result({ content: 'ok', ...links }))).toThrow(
+      expect.objectContaining({ message: expect.stringContaining('no id') }),
+    )
+  },
+)
+
 test('data that JSON cannot hold becomes what it can', () => {
   const at = new Date(0) as unknown as string
   expect(toResult(result({ content: 'ok', data: { at } })).data).toEqual({
