@@ -114,7 +114,7 @@ const WORKFLOW: readonly FunctionSpec[] = [
   {
     name: 'sweep',
     module: 'workflow/sweep',
-    reach: ['tasks', 'calls', 'workflow', 'sweep'],
+    reach: ['tasks', 'calls', 'workflow', 'operations', 'sweep'],
     memoryMb: ADMIN_MEMORY_MB,
     timeoutSeconds: TICK_TIMEOUT_SECONDS,
   },

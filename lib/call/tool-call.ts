@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { derivedId, type Id, idOf } from '../core/ids.ts'
+import { DUE_ATTRIBUTES, dueIndex } from '../data/due.ts'
 import { Large } from '../data/large.ts'
 import * as table from '../data/table.ts'
 import type { TransactionWrite } from '../data/transact.ts'
@@ -80,6 +81,7 @@ export type ToolCall = z.infer<typeof ToolCall>
 
 // Access patterns: one call by id, under a leading key of its own, since an operation's role may
 // write calls and nothing else; what waits for a principal's decision, newest first.
+// Approved calls outside of tasks are in the list of what is due (`data/due.ts`).
 export const callKey = (id: Id<'call'>): table.Key => ({ pk: id, sk: 'call' })
 
 /** The id of the call at a place of a task's history: a second tick finds it taken. */
@@ -92,6 +94,8 @@ const waitingIndex = (call: Pick<ToolCall, 'id' | 'principalId' | 'createdAt'>) 
 })
 /** What only a person can move on: a decision is asked for, or what came of a run. */
 export const WAITS_ON_A_PERSON: CallStatus[] = ['PENDING_APPROVAL', 'UNKNOWN']
+/** How long the event that has an approved call run may take before the sweeper sends another. */
+export const EVENT_GRACE_MS = 60_000
 const WAITING_ATTRIBUTES = ['gsi2pk', 'gsi2sk']
 
 export const getCall = (id: Id<'call'>) => table.get(ToolCall, callKey(id))
@@ -101,10 +105,7 @@ export const createCall = (call: ToolCall) => table.insert(ToolCall, call, place
 /** The making of a call as a part of a transaction. */
 export const newCall = (call: ToolCall): TransactionWrite => ({ insert: call, ...placeOf(call) })
 
-const placeOf = (call: ToolCall) => ({
-  key: callKey(call.id),
-  ...(call.status === 'PENDING_APPROVAL' ? { indexes: waitingIndex(call) } : {}),
-})
+const placeOf = (call: ToolCall) => ({ key: callKey(call.id), indexes: indexesOf(call) })
 
 /** A principal's calls that wait on a person. The index may lag: deciding reads the call. */
 export const listWaiting = (principalId: PrincipalId, page: { limit: number; cursor?: string }) =>
@@ -135,13 +136,28 @@ export const moveCall = (
     ...(claim ? { claim } : {}),
   })
 
-/** The change that a move writes: it puts the call into the list of what waits, or takes it out. */
+/** The change that a move writes: it puts the call into the lists where it belongs by now. */
 export const moveChange = (
   call: ToolCall,
   to: CallStatus,
   set: Partial<ToolCall> = {},
   remove: (keyof ToolCall)[] = [],
-) =>
-  WAITS_ON_A_PERSON.includes(to)
-    ? { set: { ...set, status: to, ...waitingIndex(call) }, remove }
-    : { set: { ...set, status: to }, remove: [...remove, ...WAITING_ATTRIBUTES] }
+) => {
+  const indexes = indexesOf({ ...call, ...set, status: to })
+  const left = [...WAITING_ATTRIBUTES, ...DUE_ATTRIBUTES].filter(name => !(name in indexes))
+  return { set: { ...set, status: to, ...indexes }, remove: [...remove, ...left] }
+}
+
+const indexesOf = (call: ToolCall): Record<string, string> => {
+  if (WAITS_ON_A_PERSON.includes(call.status)) return waitingIndex(call)
+  const due = dueAt(call)
+  return due === undefined ? {} : dueIndex(call.id, due)
+}
+
+/** When the sweeper looks after a call that was approved and that no task waits for. */
+const dueAt = (call: ToolCall): string | undefined => {
+  if (call.taskId !== undefined || call.decidedAt === undefined) return undefined
+  if (call.status === 'STARTED') return call.deadlineAt
+  if (call.status !== 'APPROVED') return undefined
+  return new Date(Date.parse(call.decidedAt) + EVENT_GRACE_MS).toISOString()
+}

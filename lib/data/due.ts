@@ -3,14 +3,14 @@ import type { Id } from '../core/ids.ts'
 import * as table from './table.ts'
 
 // Access patterns: what should have moved by a time and is looked after where it hasn't, the
-// longest overdue first; in shards.
+// longest overdue first: unfinished tasks, and approved calls that belong to none. In shards.
 
 /** How many keys the list is spread over, so that none of them gets hot. */
 export const DUE_SHARDS = 8
 export const dueShard = (shard: number): string => `open#${shard}`
 
 /** Puts an item where the sweeper looks, from a time on. */
-export const dueIndex = (id: Id<'task'>, at: string) => ({
+export const dueIndex = (id: Id<'task'> | Id<'call'>, at: string) => ({
   gsi3pk: dueShard(shardOf(id)),
   gsi3sk: `${at}#${id}`,
 })
@@ -33,9 +33,9 @@ export const postpone = ({ pk, sk, gsi3sk }: Due, at: string) =>
   table.update(
     z.object({}),
     { pk, sk },
-    { set: dueIndex(pk as Id<'task'>, at) },
+    { set: dueIndex(pk as Id<'task'> | Id<'call'>, at) },
     { where: { gsi3sk } },
   )
 
 /** Ids of either kind end in 80 random or hashed bits, so their last characters spread evenly. */
-const shardOf = (id: Id<'task'>): number => id.charCodeAt(id.length - 1) % DUE_SHARDS
+const shardOf = (id: string): number => id.charCodeAt(id.length - 1) % DUE_SHARDS

@@ -22,7 +22,7 @@ export type Reach =
   | 'manage-settings'
   /** The lists of what a principal's and what an agent's tasks are. */
   | 'list-tasks'
-  /** The list of unfinished tasks. */
+  /** The list of what is due. */
   | 'sweep'
   /** Media to read, rows and bytes: all that whoever opens a public link needs. */
   | 'read-media'

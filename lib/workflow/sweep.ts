@@ -1,6 +1,5 @@
-import { callKey, ToolCall } from '../call/tool-call.ts'
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
-import type { Id } from '../core/ids.ts'
+import { type Id, kindOf } from '../core/ids.ts'
 import { errorFields, log } from '../core/log.ts'
 import { DUE_SHARDS, listAllDue, listDue, postpone } from '../data/due.ts'
 import * as table from '../data/table.ts'
@@ -9,16 +8,18 @@ import { readConversation } from './conversation.ts'
 import { reportToParent } from './end.ts'
 import { executionStatus, startGeneration } from './execution.ts'
 import { goOnAfterFailure } from './stall.ts'
+import { endRun, lookAfterCall } from './sweep-call.ts'
 import { deliver } from './wake.ts'
 
-/** How many tasks one sweep looks after in each shard; the next one goes on. */
+/** How many tasks and calls one sweep looks after in each shard; the next one goes on. */
 export const SWEEP_LIMIT = 50
 /** When a task that was looked after is looked after again. */
 const AGAIN_MS = 5 * 60_000
 
 /**
  * Looks after unfinished tasks that should have moved and didn't: delivers wakes again, starts
- * executions that are gone, tells parents of children that ended. Bounded work, by an index.
+ * executions that are gone, tells parents of children that ended, and has approved calls run that
+ * belong to no task. Bounded work, by an index.
  *
  * `abandoned` says that every process from before is dead (the local runner at its start): then
  * all leases are broken, what was running is over, and every unfinished task is started again.
@@ -35,7 +36,8 @@ export const sweep = async (
     for (const due of list) {
       looked += 1
       try {
-        await lookAfter(due.pk as Id<'task'>, abandoned, clock)
+        if (kindOf(due.pk) === 'call') await lookAfterCall(due.pk as Id<'call'>, abandoned, clock)
+        else await lookAfterTask(due.pk as Id<'task'>, abandoned, clock)
       } catch (error) {
         log('error', 'sweep-failed', { id: due.pk, ...errorFields(error) })
       }
@@ -48,7 +50,7 @@ export const sweep = async (
   return { looked }
 }
 
-const lookAfter = async (id: Id<'task'>, abandoned: boolean, clock: Clock): Promise<void> => {
+const lookAfterTask = async (id: Id<'task'>, abandoned: boolean, clock: Clock): Promise<void> => {
   const task = await getTask(id)
   if (TERMINAL.includes(task.status)) return reportToParent(task, clock)
   if (abandoned) {
@@ -71,17 +73,7 @@ const lookAfter = async (id: Id<'task'>, abandoned: boolean, clock: Clock): Prom
 const breakLease = (task: Task) =>
   table.update(TaskSchema, taskKey(task.id), { remove: ['leaseUntil', 'token'] })
 
-/** A call that a dead process had started is over now, whatever its deadline says. */
 const endStartedCalls = async (task: Task, clock: Clock): Promise<void> => {
   const { calls } = await readConversation(task.id)
-  for (const call of calls.values())
-    if (call.status === 'STARTED')
-      await table.update(
-        ToolCall,
-        callKey(call.id),
-        { set: { deadlineAt: isoNow(clock) } },
-        {
-          where: { status: 'STARTED', claim: call.claim },
-        },
-      )
+  for (const call of calls.values()) await endRun(call, clock)
 }

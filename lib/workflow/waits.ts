@@ -1,10 +1,11 @@
-import { elapse, lose } from '../call/elapse.ts'
+import { elapse } from '../call/elapse.ts'
+import { giveUp, isHopeless } from '../call/give-up.ts'
 import { isOverdue } from '../call/receipt.ts'
 import { shortenText } from '../call/shorten.ts'
-import { CallResult, callKey, ENDED, moveCall, ToolCall } from '../call/tool-call.ts'
+import { CallResult, callKey, ENDED, ToolCall } from '../call/tool-call.ts'
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
 import type { Id } from '../core/ids.ts'
-import { loadLarge, small, storeLarge } from '../data/large.ts'
+import { loadLarge, storeLarge } from '../data/large.ts'
 import * as table from '../data/table.ts'
 import { finalText, getTasks, type Task, type TaskStatus, TERMINAL } from '../task/task.ts'
 import { DEFAULT_MAX_RESULT_CHARS } from '../tool/define.ts'
@@ -23,9 +24,6 @@ const UNREACHABLE_RETRY_MS = 5_000
 
 /** When a task looks whether a late result has come: its operation can't wake the task. */
 export const LATE_RESULT_MS = 15 * 60_000
-
-/** How long a call may fail to start before it is given up. */
-export const MAX_START_MS = 10 * 60_000
 
 /** Of several waits, the one that a person should see. */
 const PRECEDENCE: TaskStatus[] = [
@@ -63,7 +61,7 @@ const lookAt = async (seen: ToolCall, clock: Clock): Promise<Looked> => {
   switch (call.status) {
     case 'REQUESTED':
     case 'APPROVED':
-      return startIsHopeless(call, clock)
+      return isHopeless(call, clock)
         ? lookAgain(await giveUp(call, clock), clock)
         : { state: waitingFor('AWAITING_TOOL', isoIn(UNREACHABLE_RETRY_MS, clock)), call }
     case 'PENDING_APPROVAL':
@@ -72,8 +70,8 @@ const lookAt = async (seen: ToolCall, clock: Clock): Promise<Looked> => {
       if (!isOverdue(call, clock))
         return { state: waitingFor('AWAITING_TOOL', call.deadlineAt), call }
       // It may run again, and its function can't be reached.
-      return repeatIsHopeless(call, clock)
-        ? lookAgain(await lose(call, clock), clock)
+      return isHopeless(call, clock)
+        ? lookAgain(await giveUp(call, clock), clock)
         : { state: waitingFor('AWAITING_TOOL', isoIn(UNREACHABLE_RETRY_MS, clock)), call }
     case 'UNKNOWN':
       return { state: waitingFor('AWAITING_SETTLEMENT', isoIn(LATE_RESULT_MS, clock)), call }
@@ -87,21 +85,6 @@ const lookAt = async (seen: ToolCall, clock: Clock): Promise<Looked> => {
       return call.status satisfies never
   }
 }
-
-/** A call that was never started has had no effect: ending it is safe. */
-const giveUp = async (call: ToolCall, clock: Clock): Promise<ToolCall> => {
-  const result = { isError: true, content: 'The operation could not be started; nothing ran.' }
-  const outcome = await moveCall(call, ['REQUESTED', 'APPROVED'], 'FAILED', {
-    set: { endedAt: isoNow(clock), result: small(result) },
-  })
-  return outcome.item ?? call
-}
-
-const startIsHopeless = ({ decidedAt, createdAt }: ToolCall, clock: Clock): boolean =>
-  Date.parse(decidedAt ?? createdAt) + MAX_START_MS < clock.now().getTime()
-
-const repeatIsHopeless = ({ deadlineAt = '' }: ToolCall, clock: Clock): boolean =>
-  Date.parse(deadlineAt) + MAX_START_MS < clock.now().getTime()
 
 /** A call that was given up is looked at as it now is, or later where someone else moved it on. */
 const lookAgain = async (call: ToolCall, clock: Clock): Promise<Looked> =>

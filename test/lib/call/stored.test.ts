@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { tools } from '../../../functions/tools/index.ts'
+import { MAX_START_MS } from '../../../lib/call/give-up.ts'
 import { DEADLINE_GRACE_SECONDS } from '../../../lib/call/receipt.ts'
 import { runStored } from '../../../lib/call/stored.ts'
 import { callKey, getCall, ToolCall } from '../../../lib/call/tool-call.ts'
@@ -10,7 +11,6 @@ import { getTask, Task, taskKey } from '../../../lib/task/task.ts'
 import { defineTool } from '../../../lib/tool/define.ts'
 import { setting } from '../../../lib/tool/setting.ts'
 import { tick } from '../../../lib/workflow/tick.ts'
-import { MAX_START_MS } from '../../../lib/workflow/waits.ts'
 import { snapshot, startWorld, type World } from '../../world.ts'
 
 let runs = 0

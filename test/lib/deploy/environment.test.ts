@@ -37,7 +37,7 @@ describe('the environment', () => {
   })
 
   it('tells of the functions’ prefix only whoever runs operations', () => {
-    expect(whoKnows('ESPALIER_FUNCTION_PREFIX')).toEqual(['admin-approvals', 'tick'])
+    expect(whoKnows('ESPALIER_FUNCTION_PREFIX')).toEqual(['admin-approvals', 'tick', 'sweep'])
   })
 
   it('tells every function of the table', () => {

@@ -155,13 +155,13 @@ describe('only', () => {
     expect(whoMay(rows('UpdateItem', layerKey('time', 'global')))).toEqual(['admin-settings'])
   })
 
-  it('whoever decides or ticks runs operations, and nothing else runs by name', () => {
+  it('whoever decides, ticks or sweeps runs operations, and nothing else runs by name', () => {
     const invoke = (name: string) => ({ action: 'lambda:InvokeFunction', resource: prefix + name })
-    expect(whoMay(invoke('tool-time-now'))).toEqual(['admin-approvals', 'tick'])
+    expect(whoMay(invoke('tool-time-now'))).toEqual(['admin-approvals', 'tick', 'sweep'])
     expect(whoMay(invoke('admin-keys'))).toEqual([])
   })
 
-  it('the sweeper lists unfinished tasks, and the tasks’ own endpoints everyone’s', () => {
+  it('the sweeper lists what is due, and the tasks’ own endpoints everyone’s', () => {
     const { gsi1pk, gsi2pk } = taskIndexes({
       id: task,
       principalId: user,

@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { routeTable } from '../../../functions/routes.ts'
-import { newId } from '../../../lib/core/ids.ts'
+import { decisionKey } from '../../../lib/call/decision.ts'
+import { callKey, EVENT_GRACE_MS, getCall, moveChange } from '../../../lib/call/tool-call.ts'
+import { type Id, newId } from '../../../lib/core/ids.ts'
 import { MAX_INLINE_BYTES } from '../../../lib/data/large.ts'
+import { transact } from '../../../lib/data/transact.ts'
 import type { FunctionSpec } from '../../../lib/http/route-table.ts'
 import { getTask } from '../../../lib/task/task.ts'
 import { DEFAULT_MAX_RESULT_CHARS } from '../../../lib/tool/define.ts'
@@ -167,6 +170,29 @@ describe('the functions, each under its own role,', () => {
     await taskWith(spawning?.id ?? '', 'COMPLETED')
     await taskWith(rejected?.id ?? '', 'COMPLETED')
     await request('GET', `/api/v1/tasks/${spawning?.id}/history`)
+  })
+
+  it('have an approved call run whose event was lost', async () => {
+    const agent = await makeAgent('media')
+    const run = '/api/v1/tools/media/operations/'
+    const made = await request('POST', `${run}create_media`, { filename: 'a', content: 'a' }, agent)
+    const { media_id } = JSON.parse(made.content ?? '') as Record<string, string>
+    const gated = await request('POST', `${run}get_public_url`, { media_id }, agent)
+    const id = gated.call_id as Id<'call'>
+    const call = await getCall(id)
+    if (!call) throw new Error('There is no call.')
+    const decision = { callId: id, digest: call.digest ?? '', by: 'a person', at: call.createdAt }
+    await transact([
+      { put: { ...decision, decision: 'approve' }, key: decisionKey(id, decision.digest) },
+      {
+        key: callKey(id),
+        update: moveChange(call, 'APPROVED', { decidedAt: new Date(0).toISOString() }),
+      },
+    ])
+    // In time to be run, and not yet given up.
+    const clock = { now: () => new Date(EVENT_GRACE_MS + 1) }
+    expect(await actAs(specOf('sweep'), () => sweep({}, clock))).toEqual({ looked: 1 })
+    await until(async () => ((await getCall(id))?.status === 'COMPLETED' ? true : undefined))
   })
 
   it('are refused what their role leaves out', async () => {

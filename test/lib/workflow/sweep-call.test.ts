@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import * as z from 'zod'
+import { lambda } from '../../../lib/aws/lambda.ts'
+import { MAX_START_MS } from '../../../lib/call/give-up.ts'
+import {
+  callKey,
+  EVENT_GRACE_MS,
+  getCall,
+  moveChange,
+  ToolCall,
+} from '../../../lib/call/tool-call.ts'
+import type { Id } from '../../../lib/core/ids.ts'
+import { DUE_SHARDS, listAllDue } from '../../../lib/data/due.ts'
+import * as table from '../../../lib/data/table.ts'
+import { defineTool } from '../../../lib/tool/define.ts'
+import { sweep } from '../../../lib/workflow/sweep.ts'
+import { startWorld, type World } from '../../world.ts'
+
+let runs = 0
+const operation = {
+  parameters: z.object({}),
+  requiresApprovalByDefault: true,
+  describe: () => 'Do it',
+  execute: async () => {
+    runs += 1
+    return 'done'
+  },
+}
+const probe = defineTool({
+  name: 'probe',
+  description: 'Counts its runs.',
+  operations: {
+    once: { ...operation, description: 'Once.' },
+    idempotent: { ...operation, description: 'The same again.', effect: 'idempotent' },
+  },
+})
+
+let world: World
+let agent: Id<'agent'>
+beforeAll(async () => {
+  world = await startWorld([probe])
+  agent = await world.createAgent(['probe'])
+})
+afterAll(() => world.stop())
+
+const inMilliseconds = (milliseconds: number) => ({
+  now: () => new Date(Date.now() + milliseconds),
+})
+
+/** Every function is out of reach, until the test says otherwise or is over. */
+const loseEvents = () => {
+  const { middlewareStack } = lambda()
+  middlewareStack.add(
+    () => async () => {
+      throw new Error('No function can be reached.')
+    },
+    { step: 'initialize', name: 'lose' },
+  )
+  const restore = () => middlewareStack.remove('lose')
+  onTestFinished(() => void restore())
+  return restore
+}
+
+let keys = 0
+const approvedCall = async (effect = 'once') => {
+  const headers = { 'idempotency-key': `call-${++keys}` }
+  const answer = await world.run(agent, `probe.${effect}`, {}, { headers })
+  const { call_id: id } = answer.body.data as { call_id: Id<'call'> }
+  await world.decide(await world.getCall(id), 'approve')
+  return id
+}
+
+/** An approved call whose function died when the call's time was up. */
+const deadCall = async (effect: string) => {
+  const restore = loseEvents()
+  const id = await approvedCall(effect)
+  restore()
+  const call = await getCall(id)
+  if (!call) throw new Error('There is no call.')
+  const now = new Date().toISOString()
+  const set = { startedAt: now, deadlineAt: now, claim: 'dead', runs: 1 }
+  await table.update(ToolCall, callKey(id), moveChange(call, 'STARTED', set))
+  return id
+}
+
+const listed = async () => {
+  const shards = Array.from({ length: DUE_SHARDS }, (_, shard) => listAllDue(shard))
+  return (await Promise.all(shards)).flat().map(({ pk }) => pk)
+}
+
+describe('an approved call outside of tasks', () => {
+  it('whose event was lost is run by the sweeper, once', async () => {
+    const restore = loseEvents()
+    const id = await approvedCall()
+    const before = runs
+    restore()
+    // Its event might still be on its way.
+    expect(await sweep({}, inMilliseconds(EVENT_GRACE_MS - 5_000))).toEqual({ looked: 0 })
+    await sweep({}, inMilliseconds(EVENT_GRACE_MS))
+    await world.untilCall(id, 'COMPLETED')
+    expect(runs).toBe(before + 1)
+    expect(await listed()).toEqual([])
+  })
+
+  it('is looked after no more once it has run by itself', async () => {
+    const id = await approvedCall()
+    await world.untilCall(id, 'COMPLETED')
+    expect(await listed()).toEqual([])
+  })
+
+  it('whose function is out of reach for ten minutes is given up, and nothing ran', async () => {
+    loseEvents()
+    const id = await approvedCall()
+    const decided = Date.parse((await getCall(id))?.decidedAt ?? '')
+    const at = (milliseconds: number) => ({ now: () => new Date(decided + milliseconds) })
+    await sweep({}, at(MAX_START_MS))
+    expect((await getCall(id))?.status).toBe('APPROVED')
+    await sweep({}, at(2 * MAX_START_MS))
+    expect((await world.getCall(id)).status).toBe('FAILED')
+    expect((await world.getCall(id)).result?.content).toContain('could not be started')
+    expect(await listed()).toEqual([])
+  })
+
+  it('whose run died is run again where its effect is idempotent', async () => {
+    const id = await deadCall('idempotent')
+    const before = runs
+    await sweep()
+    await world.untilCall(id, 'COMPLETED')
+    expect(runs).toBe(before + 1)
+    expect(await listed()).toEqual([])
+  })
+
+  it('whose run died is a question to a person where it may run once', async () => {
+    const id = await deadCall('once')
+    const before = runs
+    await sweep()
+    expect((await getCall(id))?.status).toBe('UNKNOWN')
+    expect((await world.approvals()).map(call => call.id)).toContain(id)
+    expect(runs).toBe(before)
+    expect(await listed()).toEqual([])
+  })
+
+  it('that a dead process had started is gone on with when the next one starts', async () => {
+    const id = await deadCall('idempotent')
+    await table.update(ToolCall, callKey(id), { set: { deadlineAt: '2999-01-01T00:00:00.000Z' } })
+    await sweep({ abandoned: true })
+    await world.untilCall(id, 'COMPLETED')
+  })
+})
