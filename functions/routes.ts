@@ -31,7 +31,7 @@ const ADMIN: readonly Admin[] = [
   },
   {
     name: 'agents',
-    reach: ['principals', 'agents', 'manage-agents', 'manage-keys'],
+    reach: ['principals', 'agents', 'manage-agents', 'manage-keys', 'list-settings'],
     routes: [
       'GET /api/v1/agents',
       'POST /api/v1/agents',

@@ -14,11 +14,13 @@ import {
 } from '../../lib/agent/agent-tool.ts'
 import { isoNow } from '../../lib/core/clock.ts'
 import { AppError, notFound } from '../../lib/core/errors.ts'
+import { batchGet } from '../../lib/data/table.ts'
 import { governedAgent, governingUser } from '../../lib/http/access.ts'
 import { authenticated, createApp, handlerOf } from '../../lib/http/app.ts'
 import { creationOf, readBody, readPage, sameRequest } from '../../lib/http/request.ts'
 import { ModelReference } from '../../lib/llm/provider.ts'
 import { createKey } from '../../lib/principal/key.ts'
+import { cascade, cascadeKeys, missingSettings } from '../../lib/settings/cascade.ts'
 import type { Operation, Tool } from '../../lib/tool/define.ts'
 import { findTool } from '../../lib/tool/registry.ts'
 import { tools } from '../tools/index.ts'
@@ -34,11 +36,19 @@ const AgentBody = z.strictObject({
   name: Name,
   description: z.string().max(MAX_DESCRIPTION_CHARS).optional(),
   system_prompt: z.string().max(MAX_SYSTEM_PROMPT_CHARS).default(''),
-  model: z.strictObject({
-    provider: ModelReference.shape.provider,
-    name: ModelReference.shape.name,
-    base_url: ModelReference.shape.baseUrl.optional(),
-  }),
+  model: z
+    .strictObject({
+      provider: ModelReference.shape.provider,
+      name: ModelReference.shape.name,
+      base_url: ModelReference.shape.baseUrl.optional(),
+    })
+    .refine(
+      ({ provider, base_url }) => provider !== 'openai-compatible' || base_url !== undefined,
+      {
+        path: ['base_url'],
+        message: 'is needed: an "openai-compatible" model has no address of its own',
+      },
+    ),
   max_steps: z.int().min(1).max(MAX_MAX_STEPS).default(DEFAULT_MAX_STEPS),
 })
 
@@ -84,8 +94,8 @@ app.get('/api/v1/agents', authenticated, async context => {
 
 app.get('/api/v1/agents/:id', authenticated, async context => {
   const agent = await governedAgent(context)
-  const agentTools = await listAgentTools(agent.id)
-  return context.json({ data: { ...presentAgent(agent), tools: agentTools.map(presentAgentTool) } })
+  const tools = await presentAgentTools(agent, await listAgentTools(agent.id))
+  return context.json({ data: { ...presentAgent(agent), tools } })
 })
 
 app.on(
@@ -98,7 +108,8 @@ app.on(
     const outcome = await setEnabled(agent.id, tool.name, context.req.method === 'POST', {
       by: context.get('caller').id,
     })
-    return context.json({ data: outcome.item && presentAgentTool(outcome.item) })
+    const [data] = await presentAgentTools(agent, outcome.item ? [outcome.item] : [])
+    return context.json({ data })
   },
 )
 
@@ -120,7 +131,8 @@ app.patch('/api/v1/agents/:id/tools/:tool/operations/:operation', authenticated,
     { enabled, requiresApproval },
     { by },
   )
-  return context.json({ data: outcome.item && presentAgentTool(outcome.item) })
+  const [data] = await presentAgentTools(agent, outcome.item ? [outcome.item] : [])
+  return context.json({ data })
 })
 
 app.post('/api/v1/agents/:id/keys', authenticated, async context => {
@@ -177,9 +189,22 @@ const presentAgent = (agent: Agent) => ({
   created_at: agent.createdAt,
 })
 
-const presentAgentTool = ({ tool, enabled, operations }: AgentTool) => ({
+/** An agent's tools, each with what has to be set before it can run; one batched read for all. */
+const presentAgentTools = async (agent: Agent, agentTools: AgentTool[]) => {
+  const scope = { principalId: agent.principalId, agentId: agent.id }
+  const found = await batchGet(agentTools.flatMap(({ tool }) => cascadeKeys(tool, scope)))
+  return Promise.all(
+    agentTools.map(async agentTool => {
+      const tool = await findTool(tools, agentTool.tool)
+      return presentAgentTool(agentTool, tool ? missingSettings(cascade(tool, found, scope)) : [])
+    }),
+  )
+}
+
+const presentAgentTool = ({ tool, enabled, operations }: AgentTool, missing: string[]) => ({
   tool,
   enabled,
+  missing_required: missing,
   overrides: Object.fromEntries(
     Object.entries(operations).map(([name, override]) => [
       name,

@@ -50,6 +50,7 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
   },
   'manage-keys': { rows: [{ actions: ['PutItem', 'UpdateItem'], keys: ['key_*'] }] },
   settings: { rows: [{ actions: READ, keys: ['settings#*'] }] },
+  'list-settings': { rows: [{ actions: READ, keys: ['settings#*'] }] },
   'manage-settings': { rows: [{ actions: ['UpdateItem'], keys: ['settings#*'] }] },
   calls: CALLS,
   decisions: {

@@ -12,6 +12,8 @@ export type Reach =
   | 'floor'
   | 'principals'
   | 'settings'
+  /** Which settings there are, with nothing to open a password. */
+  | 'list-settings'
   | 'calls'
   | 'decisions'
   | 'operations'
