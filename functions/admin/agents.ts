@@ -1,29 +1,17 @@
 import * as z from 'zod'
-import {
-  type Agent,
-  createAgent,
-  DEFAULT_MAX_STEPS,
-  listAgents,
-  MAX_MAX_STEPS,
-} from '../../lib/agent/agent.ts'
-import {
-  type AgentTool,
-  listAgentTools,
-  overrideOperation,
-  setEnabled,
-} from '../../lib/agent/agent-tool.ts'
+import { createAgent, DEFAULT_MAX_STEPS, listAgents, MAX_MAX_STEPS } from '../../lib/agent/agent.ts'
+import { listAgentTools, overrideOperation, setEnabled } from '../../lib/agent/agent-tool.ts'
 import { isoNow } from '../../lib/core/clock.ts'
 import { AppError, notFound } from '../../lib/core/errors.ts'
-import { batchGet } from '../../lib/data/table.ts'
 import { governedAgent, governingUser } from '../../lib/http/access.ts'
 import { authenticated, createApp, handlerOf } from '../../lib/http/app.ts'
+import { presentAgent, presentAgentTools } from '../../lib/http/present-agent.ts'
 import { creationOf, readBody, readPage, sameRequest } from '../../lib/http/request.ts'
 import { ModelReference } from '../../lib/llm/provider.ts'
 import { createKey } from '../../lib/principal/key.ts'
-import { cascade, cascadeKeys, missingSettings } from '../../lib/settings/cascade.ts'
 import type { Operation, Tool } from '../../lib/tool/define.ts'
 import { findTool } from '../../lib/tool/registry.ts'
-import { tools } from '../tools/index.ts'
+import { tools as registry } from '../tools/index.ts'
 
 /** Lengths, in characters: a name fits a line, a system prompt an item. */
 const MAX_NAME_CHARS = 100
@@ -94,7 +82,7 @@ app.get('/api/v1/agents', authenticated, async context => {
 
 app.get('/api/v1/agents/:id', authenticated, async context => {
   const agent = await governedAgent(context)
-  const tools = await presentAgentTools(agent, await listAgentTools(agent.id))
+  const tools = await presentAgentTools(agent, await listAgentTools(agent.id), registry)
   return context.json({ data: { ...presentAgent(agent), tools } })
 })
 
@@ -108,7 +96,7 @@ app.on(
     const outcome = await setEnabled(agent.id, tool.name, context.req.method === 'POST', {
       by: context.get('caller').id,
     })
-    const [data] = await presentAgentTools(agent, outcome.item ? [outcome.item] : [])
+    const [data] = await presentAgentTools(agent, outcome.item ? [outcome.item] : [], registry)
     return context.json({ data })
   },
 )
@@ -131,7 +119,7 @@ app.patch('/api/v1/agents/:id/tools/:tool/operations/:operation', authenticated,
     { enabled, requiresApproval },
     { by },
   )
-  const [data] = await presentAgentTools(agent, outcome.item ? [outcome.item] : [])
+  const [data] = await presentAgentTools(agent, outcome.item ? [outcome.item] : [], registry)
   return context.json({ data })
 })
 
@@ -159,7 +147,7 @@ app.post('/api/v1/agents/:id/keys', authenticated, async context => {
 export const handler = handlerOf(app)
 
 const namedTool = async (name: string) => {
-  const tool = await findTool(tools, name)
+  const tool = await findTool(registry, name)
   if (!tool) throw notFound('tool', name)
   return tool
 }
@@ -173,42 +161,3 @@ const namedOperation = (tool: Tool, name: string): Operation => {
 /** Who lifts the approval of an operation decides about all its calls, before there is any. */
 const letsRunUnasked = (operation: Operation, requiresApproval: boolean | null | undefined) =>
   requiresApproval === false || (requiresApproval === null && !operation.requiresApprovalByDefault)
-
-const presentAgent = (agent: Agent) => ({
-  id: agent.id,
-  principal_id: agent.principalId,
-  name: agent.name,
-  description: agent.description ?? null,
-  system_prompt: agent.systemPrompt,
-  model: {
-    provider: agent.model.provider,
-    name: agent.model.name,
-    base_url: agent.model.baseUrl ?? null,
-  },
-  max_steps: agent.maxSteps,
-  created_at: agent.createdAt,
-})
-
-/** An agent's tools, each with what has to be set before it can run; one batched read for all. */
-const presentAgentTools = async (agent: Agent, agentTools: AgentTool[]) => {
-  const scope = { principalId: agent.principalId, agentId: agent.id }
-  const found = await batchGet(agentTools.flatMap(({ tool }) => cascadeKeys(tool, scope)))
-  return Promise.all(
-    agentTools.map(async agentTool => {
-      const tool = await findTool(tools, agentTool.tool)
-      return presentAgentTool(agentTool, tool ? missingSettings(cascade(tool, found, scope)) : [])
-    }),
-  )
-}
-
-const presentAgentTool = ({ tool, enabled, operations }: AgentTool, missing: string[]) => ({
-  tool,
-  enabled,
-  missing_required: missing,
-  overrides: Object.fromEntries(
-    Object.entries(operations).map(([name, override]) => [
-      name,
-      { enabled: override.enabled ?? null, requires_approval: override.requiresApproval ?? null },
-    ]),
-  ),
-})
