@@ -4,7 +4,7 @@ import { type Id, idOf } from '../core/ids.ts'
 import * as table from '../data/table.ts'
 import { PrincipalId } from '../principal/principal.ts'
 
-/** Steps that an agent's task may take: the default and the most (upstream's limits). */
+/** Steps that an agent's task may take: the default and the most. */
 export const DEFAULT_MAX_STEPS = 10
 export const MAX_MAX_STEPS = 100
 

@@ -1,4 +1,4 @@
-/** An asset that an agent writes, in bytes (upstream's limit). */
+/** An asset that an agent writes, in bytes. */
 export const MAX_AUTHORED_BYTES = 1024 * 1024
 /** A file name's length, in characters, as file systems have it. */
 export const MAX_FILENAME_CHARS = 255

@@ -12,7 +12,7 @@ import { getTask, OPEN, type Task, taskIndexes, taskKey } from './task.ts'
 
 /** A prompt's length at most, in characters. */
 export const MAX_PROMPT_CHARS = 1_000_000
-/** How deep sub-agents may nest (upstream's limit). */
+/** How deep sub-agents may nest. */
 export const MAX_DEPTH = 3
 /**
  * How often a task is handed on, its own way and those above it together: agents that may hand

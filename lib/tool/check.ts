@@ -7,7 +7,7 @@ import { schemaProblem } from './parameters.ts'
 import { invalidValue } from './setting.ts'
 
 export const NAME_PATTERN = /^[a-z][a-z0-9_]*$/
-/** What an operation is awaited for at most; a longer one runs as an event (design, section 6). */
+/** What an operation may take at most: whoever asks waits for it, and API Gateway for 30 seconds. */
 export const MAX_AWAITED_SECONDS = 25
 
 /** Throws INVALID_DEFINITION where a declaration breaks a rule, naming the tool and what to change. */

@@ -89,7 +89,7 @@ export type Tool = Required<Omit<ToolOptions, 'icon'>> & {
 }
 
 export const DEFAULT_DISCRIMINATOR = 'action'
-/** Characters of a result that a model sees unless its tool says otherwise (design, section 3). */
+/** Characters of a result that a model sees unless its tool says otherwise. */
 export const DEFAULT_MAX_RESULT_CHARS = 100_000
 export const DEFAULT_TIMEOUT_SECONDS = 25
 export const DEFAULT_MEMORY_MB = 512
