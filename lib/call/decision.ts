@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { type Id, idOf } from '../core/ids.ts'
+import { is } from '../data/expression.ts'
 import { small, storeLarge } from '../data/large.ts'
 import type * as table from '../data/table.ts'
 import { type TransactionWrite, transact } from '../data/transact.ts'
@@ -144,7 +145,7 @@ const decide = async (
       {
         key: callKey(call.id),
         update: moveChange(call, status, { ...set, decidedAt: at, decidedBy: by }),
-        where: { status: 'PENDING_APPROVAL', digest, approvalExpiresAt: { test: '>', value: at } },
+        where: { status: 'PENDING_APPROVAL', digest, approvalExpiresAt: is.above(at) },
       },
       ...also,
     ])

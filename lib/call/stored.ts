@@ -5,6 +5,7 @@ import { type Clock, isoNow, systemClock } from '../core/clock.ts'
 import { AppError, notFound } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
 import { log } from '../core/log.ts'
+import { is } from '../data/expression.ts'
 import { loadLarge, small } from '../data/large.ts'
 import * as table from '../data/table.ts'
 import type { Tool } from '../tool/define.ts'
@@ -50,7 +51,7 @@ export const runStored = async (
   const started = await moveCall(call, [call.status], 'STARTED', {
     set: { ...set, runs: runsOf(call) + 1 },
     // A run whose time is up may be followed by one more, by one of those who see it.
-    where: { startedAt: call.startedAt ?? { test: 'absent' } },
+    where: { startedAt: call.startedAt ?? is.absent },
     claim,
   })
   if (!started.ok) return started.item ?? call

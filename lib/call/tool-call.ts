@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { derivedId, type Id, idOf } from '../core/ids.ts'
 import { DUE_ATTRIBUTES, dueIndex } from '../data/due.ts'
+import { is } from '../data/expression.ts'
 import { Large } from '../data/large.ts'
 import * as table from '../data/table.ts'
 import type { TransactionWrite } from '../data/transact.ts'
@@ -132,7 +133,7 @@ export const moveCall = (
   } = {},
 ) =>
   table.update(ToolCall, callKey(call.id), moveChange(call, to, set, remove), {
-    where: { status: { test: 'in', values: from }, ...where },
+    where: { status: is.oneOf(from), ...where },
     ...(claim ? { claim } : {}),
   })
 

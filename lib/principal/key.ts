@@ -2,6 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import * as z from 'zod'
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
 import { derivedId, type Id, idOf, newId } from '../core/ids.ts'
+import { is } from '../data/expression.ts'
 import * as table from '../data/table.ts'
 import { PrincipalId } from './principal.ts'
 
@@ -104,7 +105,7 @@ export const revokeKey = (id: Id<'key'>, clock: Clock = systemClock) =>
     ApiKey,
     keyKey(id),
     { set: { revokedAt: isoNow(clock) } },
-    { where: { revokedAt: { test: 'absent' } } },
+    { where: { revokedAt: is.absent } },
   )
 
 /** Forgets a key: the same text can be made a key again. */

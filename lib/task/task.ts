@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
 import { notFound } from '../core/errors.ts'
 import { type Id, idOf } from '../core/ids.ts'
-import type { Change, Where } from '../data/expression.ts'
+import { type Change, is, type Where } from '../data/expression.ts'
 import { Large, loadLarge } from '../data/large.ts'
 import * as table from '../data/table.ts'
 import { PrincipalId } from '../principal/principal.ts'
@@ -140,5 +140,5 @@ export const moveOf = (
   clock: Clock = systemClock,
 ): { change: Change; where: Where } => ({
   change: { set: { ...set, status: to, updatedAt: isoNow(clock) }, remove, add },
-  where: { status: { test: 'in', values: statesBefore(to) } },
+  where: { status: is.oneOf(statesBefore(to)) },
 })

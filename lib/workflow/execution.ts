@@ -11,7 +11,7 @@ import { config } from '../core/config.ts'
 import { newNonce } from '../core/ids.ts'
 import { errorFields, log } from '../core/log.ts'
 import { dueIndex } from '../data/due.ts'
-import type { Where } from '../data/expression.ts'
+import { is, type Where } from '../data/expression.ts'
 import * as table from '../data/table.ts'
 import { START_GRACE_MS } from '../task/create.ts'
 import { OPEN, Task, taskKey } from '../task/task.ts'
@@ -36,7 +36,7 @@ export const startGeneration = async (
     { set: { ...set, ticks: 0, ...due }, remove: ['token'], add: { generation: 1 } },
     {
       claim: newNonce(),
-      where: { ...where, generation: task.generation, status: { test: 'in', values: OPEN } },
+      where: { ...where, generation: task.generation, status: is.oneOf(OPEN) },
     },
   )
   if (!outcome.ok) return false

@@ -2,7 +2,7 @@ import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
 import { type Id, newNonce } from '../core/ids.ts'
 import { errorFields, log } from '../core/log.ts'
 import { dueIndex } from '../data/due.ts'
-import type { Change } from '../data/expression.ts'
+import { type Change, is } from '../data/expression.ts'
 import * as table from '../data/table.ts'
 import { moveOf, OPEN, Task, taskKey } from '../task/task.ts'
 
@@ -35,8 +35,8 @@ export const takeLease = async (
       claim: newNonce(),
       where: {
         generation,
-        status: { test: 'in', values: OPEN },
-        any: [{ leaseUntil: { test: 'absent' } }, { leaseUntil: { test: '<=', value: now } }],
+        status: is.oneOf(OPEN),
+        any: [{ leaseUntil: is.absent }, { leaseUntil: is.atMost(now) }],
       },
     },
   )

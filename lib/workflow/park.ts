@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { idOf } from '../core/ids.ts'
 import { log } from '../core/log.ts'
+import { is } from '../data/expression.ts'
 import * as table from '../data/table.ts'
 import { OPEN, Task, taskKey } from '../task/task.ts'
 import { sendToken } from './wake.ts'
@@ -25,7 +26,7 @@ export const park = async (event: ParkEvent): Promise<void> => {
     Task,
     taskKey(taskId),
     { set: { token } },
-    { where: { generation, wakeSeq, fence, status: { test: 'in', values: OPEN } } },
+    { where: { generation, wakeSeq, fence, status: is.oneOf(OPEN) } },
   )
   if (outcome.ok) return
   log('info', 'park-refused', { taskId, generation })

@@ -5,6 +5,7 @@ import { shortenText } from '../call/shorten.ts'
 import { CallResult, callKey, ENDED, ToolCall } from '../call/tool-call.ts'
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
 import type { Id } from '../core/ids.ts'
+import { is } from '../data/expression.ts'
 import { loadLarge, storeLarge } from '../data/large.ts'
 import * as table from '../data/table.ts'
 import { finalText, getTasks, type Task, type TaskStatus, TERMINAL } from '../task/task.ts'
@@ -122,7 +123,7 @@ const writeAnswer = async (call: ToolCall, children: Task[], clock: Clock): Prom
     ToolCall,
     callKey(call.id),
     { set: { answer: await storeLarge(call.id, answer) } },
-    { where: { answer: { test: 'absent' } } },
+    { where: { answer: is.absent } },
   )
   return outcome.item ?? call
 }

@@ -9,6 +9,7 @@ import { type Clock, isoIn, systemClock } from '../core/clock.ts'
 import type { Id } from '../core/ids.ts'
 import { log } from '../core/log.ts'
 import { dueIndex } from '../data/due.ts'
+import { is } from '../data/expression.ts'
 import * as table from '../data/table.ts'
 import type { TransactionWrite } from '../data/transact.ts'
 import { getTask, OPEN, Task, taskKey } from '../task/task.ts'
@@ -23,7 +24,7 @@ const DELIVERY_GRACE_MS = 30_000
  */
 export const wake = async (taskId: Id<'task'>, clock: Clock = systemClock): Promise<void> => {
   const outcome = await table.update(Task, taskKey(taskId), wakeChange(taskId, clock), {
-    where: { status: { test: 'in', values: OPEN } },
+    where: { status: is.oneOf(OPEN) },
   })
   if (outcome.ok) await deliver(outcome.item, clock)
 }
