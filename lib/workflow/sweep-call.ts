@@ -9,7 +9,8 @@ import * as table from '../data/table.ts'
 
 /**
  * Looks after an approved call outside of tasks, which no tick does: the event that had it run
- * was lost, or its function died. `abandoned` says that every process from before is dead.
+ * was lost, or its function died. `abandoned` says that every process from before is dead: however
+ * long ago that was, nobody has tried since.
  */
 export const lookAfterCall = async (
   id: Id<'call'>,
@@ -20,7 +21,7 @@ export const lookAfterCall = async (
   if (!seen) return
   const call = await elapse(abandoned ? await endRun(seen, clock) : seen, clock)
   if (!mayStart(call, clock)) return
-  if (isHopeless(call, clock)) await giveUp(call, clock)
+  if (!abandoned && isHopeless(call, clock)) await giveUp(call, clock)
   else await invokeOperation(call, 'event')
 }
 

@@ -140,6 +140,14 @@ describe('an approved call outside of tasks', () => {
     expect(await listed()).toEqual([])
   })
 
+  it('that was approved long before the next process starts is tried then, not given up', async () => {
+    const restore = loseEvents()
+    const id = await approvedCall()
+    restore()
+    await sweep({ abandoned: true }, inMilliseconds(2 * MAX_START_MS))
+    await world.untilCall(id, 'COMPLETED')
+  })
+
   it('that a dead process had started is gone on with when the next one starts', async () => {
     const id = await deadCall('idempotent')
     await table.update(ToolCall, callKey(id), { set: { deadlineAt: '2999-01-01T00:00:00.000Z' } })
