@@ -63,10 +63,10 @@ export const parseModel = (text: string): ModelReference => {
 
 /**
  * The driver of a model; its package is loaded only now. Throws VALIDATION_ERROR for a reference
- * that names no model, and NOT_CONFIGURED where a key or an address is missing.
+ * that names no model (any more), and NOT_CONFIGURED where a key or an address is missing.
  */
 export const openModel = async (
-  reference: ModelReference,
+  reference: { provider: string; name: string; baseUrl?: string | undefined },
   options: OpenOptions = {},
 ): Promise<LanguageModelV4> => {
   const { provider, name, baseUrl } = checked(reference)

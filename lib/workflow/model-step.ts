@@ -4,7 +4,7 @@ import { log } from '../core/log.ts'
 import { wellFormed } from '../core/well-formed.ts'
 import { small } from '../data/large.ts'
 import { generate } from '../llm/generate.ts'
-import { ModelReference, openModel } from '../llm/provider.ts'
+import { openModel } from '../llm/provider.ts'
 import { append, type Entry } from '../task/history.ts'
 import { beginStep, bookUsage } from '../task/ledger.ts'
 import type { Task } from '../task/task.ts'
@@ -17,8 +17,9 @@ export const MODEL_TIMEOUT_MS = 120_000
 
 /**
  * Asks the model for the next step and adds its answer to the history. Nothing is asked once the
- * task or one of its lineage is cancelled, or their tree has had its steps. Throws MODEL_ERROR, NOT_CONFIGURED or VALIDATION_ERROR of
- * the driver, and LEASE_LOST where another tick has taken the step.
+ * task or one of its lineage is cancelled, or their tree has had its steps. Throws MODEL_ERROR,
+ * NOT_CONFIGURED or VALIDATION_ERROR of the driver, and LEASE_LOST where another tick has taken the
+ * step.
  */
 export const modelStep = async (
   {
@@ -34,7 +35,7 @@ export const modelStep = async (
   },
   clock: Clock = systemClock,
 ): Promise<Entry | 'cancelled' | 'spent'> => {
-  const model = await openModel(ModelReference.parse(agent.model))
+  const model = await openModel(agent.model)
   const messages = await messagesOf(conversation)
   const begun = await beginStep(task)
   if (begun !== 'begun') return begun
