@@ -1,7 +1,7 @@
 import { Agent, agentKey } from '../agent/agent.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { AppError, notFound } from '../core/errors.ts'
-import { derivedId, type Id, idOf, newId, newNonce } from '../core/ids.ts'
+import { derivedId, type Id, idOf, newId } from '../core/ids.ts'
 import * as table from '../data/table.ts'
 import { type Caller, callerKeys, governs, proveCaller } from '../principal/caller.ts'
 import { readClaim } from '../principal/key.ts'
@@ -56,9 +56,9 @@ export const runRequest = async (
   const call: ToolCall =
     proposed.status === 'REQUESTED'
       ? { ...proposed, status: 'STARTED', ...startOf(operation, clock) }
-      : { ...proposed, claim: newNonce() }
+      : proposed
   const outcome = await createCall(call)
-  if (!outcome.ok && outcome.item?.claim !== call.claim) {
+  if (!outcome.ok) {
     const first = sameRequest(outcome.item, requestHash)
     return answerAgain(await elapse(first, clock), tool, clock)
   }

@@ -3,7 +3,7 @@ import { type Id, kindOf } from '../core/ids.ts'
 import { errorFields, log } from '../core/log.ts'
 import { DUE_SHARDS, listAllDue, listDue, postpone } from '../data/due.ts'
 import * as table from '../data/table.ts'
-import { getTask, type Task, Task as TaskSchema, TERMINAL, taskKey } from '../task/task.ts'
+import { getTask, Task, TERMINAL, taskKey } from '../task/task.ts'
 import { readConversation } from './conversation.ts'
 import { reportToParent } from './end.ts'
 import { executionStatus, startGeneration } from './execution.ts'
@@ -71,7 +71,7 @@ const lookAfterTask = async (id: Id<'task'>, abandoned: boolean, clock: Clock): 
 }
 
 const breakLease = (task: Task) =>
-  table.update(TaskSchema, taskKey(task.id), { remove: ['leaseUntil', 'token'] })
+  table.update(Task, taskKey(task.id), { remove: ['leaseUntil', 'token'] })
 
 const endStartedCalls = async (task: Task, clock: Clock): Promise<void> => {
   const { calls } = await readConversation(task.id)
