@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import * as z from 'zod'
+import { cut } from '../../lib/core/clip.ts'
 import { AppError, notFound } from '../../lib/core/errors.ts'
 import { derivedId, idOf } from '../../lib/core/ids.ts'
 import { serve } from '../../lib/http/serve.ts'
@@ -190,12 +191,8 @@ const fileName = (name: string, type: AuthoredType): string => {
     .join('')
     .trim()
   const stem = clean.replace(/\.[a-z0-9]{1,8}$/i, '') || 'document'
-  return cutTo(stem, MAX_FILENAME_CHARS - extension.length) + extension
+  return cut(stem, MAX_FILENAME_CHARS - extension.length) + extension
 }
-
-/** A text of at most so many characters, without half of one at its end. */
-const cutTo = (text: string, maxChars: number): string =>
-  text.slice(0, maxChars).replace(/[\uD800-\uDBFF]$/, '')
 
 const sign = (bytes: Uint8Array, key: string): string =>
   createHmac('sha256', key).update(bytes).digest('hex')

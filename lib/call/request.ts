@@ -1,6 +1,6 @@
 import { Agent, agentKey } from '../agent/agent.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
-import { AppError, notFound } from '../core/errors.ts'
+import { AppError, notFound, otherRequest } from '../core/errors.ts'
 import { derivedId, type Id, idOf, newId } from '../core/ids.ts'
 import * as table from '../data/table.ts'
 import { type Caller, callerKeys, governs, proveCaller } from '../principal/caller.ts'
@@ -59,7 +59,8 @@ export const runRequest = async (
       : proposed
   const outcome = await createCall(call)
   if (!outcome.ok) {
-    const first = sameRequest(outcome.item, requestHash)
+    const first = outcome.item
+    if (first?.requestHash !== requestHash) throw otherRequest()
     return answerAgain(await elapse(first, clock), tool, clock)
   }
   if (call.status === 'PENDING_APPROVAL') return call
@@ -103,15 +104,6 @@ const readAll = async (tool: Tool, agentId: Id<'agent'>): Promise<table.Found> =
   const agent = await table.get(Agent, agentKey(agentId))
   if (!agent) throw notFound('agent', agentId)
   return table.batchGet(gateKeys(tool.name, agentId, agent.principalId))
-}
-
-/** The record of a request that was made before under the same Idempotency-Key. */
-const sameRequest = (call: ToolCall | undefined, requestHash: string): ToolCall => {
-  if (call?.requestHash === requestHash) return call
-  throw new AppError(
-    'IDEMPOTENCY_MISMATCH',
-    'This Idempotency-Key was used for another request. Use a new one.',
-  )
 }
 
 /** What came of it, if it has ended; what never started, or died and may run again, runs now. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { cut } from '../core/clip.ts'
 import type { Id } from '../core/ids.ts'
 import type { Json } from '../tool/result.ts'
 
@@ -21,7 +22,7 @@ export const shortenText = async (
     truncated: true,
     original_size_chars: text.length,
     cap_chars: maxChars,
-    preview: previewOf(text),
+    preview: cut(text, PREVIEW_CHARS),
     hint: 'The result is too long to show. Ask for less, or for a part of it.',
     full_output: await keep(callId, text, 'text/plain; charset=utf-8'),
   })
@@ -35,13 +36,10 @@ export const shortenData = async (callId: Id<'call'>, data: Json): Promise<Json>
   return {
     truncated: true,
     original_size_bytes: bytes,
-    preview: previewOf(text),
+    preview: cut(text, PREVIEW_CHARS),
     full_output: await keep(callId, text, 'application/json'),
   }
 }
-
-/** A beginning, without half a character at its end. */
-const previewOf = (text: string): string => text.slice(0, PREVIEW_CHARS).toWellFormed()
 
 /** Named by what is in it: another run of the same call can't change what this one said. */
 const keep = async (callId: Id<'call'>, text: string, contentType: string): Promise<string> => {

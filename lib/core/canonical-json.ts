@@ -15,8 +15,8 @@ export const canonicalJson = (value: unknown): string => {
   return JSON.stringify(value) ?? 'null'
 }
 
-/** A date, for example; a mere field of that name is none. */
-const hasToJson = (value: unknown): value is { toJSON: () => unknown } =>
+/** Whether a value says itself what JSON has of it, as a date does; a mere field of that name doesn't. */
+export const hasToJson = (value: unknown): value is { toJSON: () => unknown } =>
   typeof value === 'object' &&
   value !== null &&
   'toJSON' in value &&

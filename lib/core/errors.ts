@@ -52,6 +52,13 @@ export class AppError extends Error {
 export const hasCode = (error: unknown, ...codes: ErrorCode[]): boolean =>
   error instanceof AppError && codes.includes(error.code)
 
+/** An Idempotency-Key that stands for another request already. */
+export const otherRequest = (): AppError =>
+  new AppError(
+    'IDEMPOTENCY_MISMATCH',
+    'This Idempotency-Key was used for another request. Use a new one.',
+  )
+
 /** 404, worded alike for what does not exist and for what is not the caller's. */
 export const notFound = (what: string, id: string): AppError =>
   new AppError('NOT_FOUND', `There is no ${what} "${id}", or it is not yours.`)

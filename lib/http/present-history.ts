@@ -1,4 +1,5 @@
 import type { ToolCall } from '../call/tool-call.ts'
+import { cut } from '../core/clip.ts'
 import { bytesOf } from '../data/large.ts'
 import { textOf, toolCalls } from '../llm/message.ts'
 import type { Entry } from '../task/history.ts'
@@ -76,14 +77,17 @@ const rowsOf = async (entry: Entry, calls: Conversation['calls']): Promise<Histo
 
 const clipped = (row: HistoryRow): HistoryRow => ({
   ...row,
-  text: cut(row.text),
+  text: cut(row.text, MAX_CLIPPED_CHARS),
   ...(row.tool_calls
-    ? { tool_calls: row.tool_calls.map(call => ({ ...call, arguments: cut(call.arguments) })) }
+    ? {
+        tool_calls: row.tool_calls.map(call => ({
+          ...call,
+          arguments: cut(call.arguments, MAX_CLIPPED_CHARS),
+        })),
+      }
     : {}),
   truncated: true,
 })
-
-const cut = (text: string): string => text.slice(0, MAX_CLIPPED_CHARS).toWellFormed()
 
 const bytesOfAnswer = ({ answer, result }: ToolCall): number => {
   const stored = answer ?? result

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
 import { sha256 } from '../call/digest.ts'
-import { AppError, notFound } from '../core/errors.ts'
+import { AppError, notFound, otherRequest } from '../core/errors.ts'
 import { derivedId, type Id, type IdKind, idOf, newId } from '../core/ids.ts'
 import { invalid, problemsOf } from '../core/problems.ts'
 import { wellFormed } from '../core/well-formed.ts'
@@ -100,9 +100,5 @@ export const creationOf = <Kind extends IdKind>(
 
 /** Refuses a key that was used for another body. */
 export const sameRequest = (stored: string | undefined, asked: string): void => {
-  if (stored !== asked)
-    throw new AppError(
-      'IDEMPOTENCY_MISMATCH',
-      'This Idempotency-Key was used for another request. Use a new one.',
-    )
+  if (stored !== asked) throw otherRequest()
 }

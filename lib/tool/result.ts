@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { hasToJson } from '../core/canonical-json.ts'
 import { AppError } from '../core/errors.ts'
 import { type Id, idOf } from '../core/ids.ts'
 
@@ -62,12 +63,6 @@ export const toText = (value: unknown): string => {
   if (hasToJson(value)) return toText(value.toJSON())
   return JSON.stringify(value, replace) ?? NO_RESULT
 }
-
-const hasToJson = (value: unknown): value is { toJSON: () => unknown } =>
-  typeof value === 'object' &&
-  value !== null &&
-  'toJSON' in value &&
-  typeof value.toJSON === 'function'
 
 const isResult = (value: unknown): value is ToolResult =>
   typeof value === 'object' && value !== null && RESULT in value
