@@ -17,7 +17,9 @@ import { withdrawCalls } from './withdraw.ts'
  */
 export const cancelTask = async (task: Task, clock: Clock = systemClock): Promise<Task> => {
   await cancelSteps(task)
-  return lastInLine(await endTree(task, clock))
+  const last = await lastInLine(await endTree(task, clock))
+  // It has handed over in this moment.
+  return TERMINAL.includes(last.status) ? last : endTree(last, clock)
 }
 
 /** Cancels what a task has started and nobody waits for any more; not who goes on in its place. */

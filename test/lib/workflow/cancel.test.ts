@@ -56,38 +56,40 @@ const cancel = async (id: string) =>
 
 type Row = { sk?: { S?: string } }
 type Put = { Item?: Row }
+type Input = { TransactItems?: { Put?: Put }[]; Key?: Row; UpdateExpression?: string } & Put
 
-/** Holds the first command that makes or changes a record of this kind until the test lets it go. */
-const holdWrite = (kind: 'task' | 'call', how: 'made' | 'changed' = 'made') => {
+const makes =
+  (kind: 'task' | 'call') =>
+  ({ TransactItems = [], Item }: Input): boolean =>
+    [Item, ...TransactItems.map(({ Put }) => Put?.Item)].some(row => row?.sk?.S === kind)
+const changes =
+  (kind: 'call' | 'ledger') =>
+  ({ Key, UpdateExpression }: Input): boolean =>
+    UpdateExpression !== undefined && Key?.sk?.S === kind
+const endsTask = (input: Input): boolean => JSON.stringify(input).includes('{"S":"CANCELLED"}')
+
+let holds = 0
+
+/** Holds the first such write until the test lets it go. */
+const holdWrite = (isIt: (input: Input) => boolean) => {
   const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const name = `hold-${++holds}`
   let isFirst = true
   const { middlewareStack } = dynamodb()
   middlewareStack.add(
     next => async args => {
-      const {
-        TransactItems = [],
-        Key,
-        ...single
-      } = args.input as {
-        TransactItems?: { Put?: Put }[]
-        Key?: Row
-      } & Put
-      const made = [single, ...TransactItems.flatMap(({ Put }) => Put ?? [])].map(
-        ({ Item }) => Item,
-      )
-      const rows = how === 'made' ? made : [Key]
-      if (isFirst && rows.some(row => row?.sk?.S === kind)) {
+      if (isFirst && isIt(args.input as Input)) {
         isFirst = false
         held.resolve()
         await released.promise
       }
       return next(args)
     },
-    { step: 'initialize', name: 'hold' },
+    { step: 'initialize', name },
   )
   onTestFinished(() => {
     released.resolve()
-    middlewareStack.remove('hold')
+    middlewareStack.remove(name)
   })
   return { held: held.promise, release: released.resolve }
 }
@@ -130,12 +132,26 @@ describe('cancelling a task that has handed over', () => {
     expect(await getLedger(id)).toMatchObject({ cancelled: new Set([id]), steps: 2 })
   })
 
+  it('ends who goes on in its place also where it hands over in this moment', async () => {
+    const id = await world.createTask(boss, line('handover', helper, '/probe ask {}'))
+    const [make, end] = [holdWrite(makes('task')), holdWrite(endsTask)]
+    await make.held
+    const cancelling = cancel(id)
+    await end.held
+    // The successor would find in the ledger that it is cancelled, but it has not come to that.
+    holdWrite(changes('ledger'))
+    make.release()
+    const { handover } = await world.untilTask(id, 'COMPLETED')
+    end.release()
+    expect(await cancelling).toMatchObject({ id: handover?.target_task_id, status: 'CANCELLED' })
+  })
+
   it.each(['sub_agent', 'handover'] as const)(
     'or is about to: what its %s was just making is never made',
     async operation => {
       sent = 0
       const id = await world.createTask(boss, line(operation, helper, '/probe send {}'))
-      const write = holdWrite('task')
+      const write = holdWrite(makes('task'))
       await write.held
       expect(await cancel(id)).toMatchObject({ id, status: 'CANCELLED' })
       write.release()
@@ -167,7 +183,7 @@ describe('cancelling a task with others below it', () => {
 describe('cancelling a task in the middle of a step', () => {
   it('keeps a call from starting whose record was just being written', async () => {
     sent = 0
-    const write = holdWrite('call')
+    const write = holdWrite(makes('call'))
     const id = await world.createTask(boss, '/probe send {}')
     await write.held
     expect(await cancel(id)).toMatchObject({ status: 'CANCELLED' })
@@ -180,7 +196,7 @@ describe('cancelling a task in the middle of a step', () => {
   it('leaves nothing approved that a person approves in this moment', async () => {
     const id = await world.createTask(boss, '/probe ask {}')
     const [approval] = await world.untilApproval(id)
-    const write = holdWrite('call', 'changed')
+    const write = holdWrite(changes('call'))
     const cancelling = cancel(id)
     await write.held
     await world.decide(approval, 'approve')
