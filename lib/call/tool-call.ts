@@ -82,7 +82,8 @@ export type ToolCall = z.infer<typeof ToolCall>
 
 // Access patterns: one call by id, under a leading key of its own, since an operation's role may
 // write calls and nothing else; what waits for a principal's decision, newest first.
-// Approved calls outside of tasks are in the list of what is due (`data/due.ts`).
+// Calls outside of tasks that are approved, or may have had an effect, are in the list of what is
+// due (`data/due.ts`).
 export const callKey = (id: Id<'call'>): table.Key => ({ pk: id, sk: 'call' })
 
 /** The id of the call at a place of a task's history: a second tick finds it taken. */
@@ -155,10 +156,14 @@ const indexesOf = (call: ToolCall): Record<string, string> => {
   return due === undefined ? {} : dueIndex(call.id, due)
 }
 
-/** When the sweeper looks after a call that was approved and that no task waits for. */
+/**
+ * When the sweeper looks after a call that no task waits for: one that was approved, and one that
+ * may have had an effect before its function died. Of a mere read whoever asked asks again.
+ */
 const dueAt = (call: ToolCall): string | undefined => {
-  if (call.taskId !== undefined || call.decidedAt === undefined) return undefined
-  if (call.status === 'STARTED') return call.deadlineAt
-  if (call.status !== 'APPROVED') return undefined
-  return new Date(Date.parse(call.decidedAt) + EVENT_GRACE_MS).toISOString()
+  if (call.taskId !== undefined) return undefined
+  const { status, effect, decidedAt, deadlineAt } = call
+  if (status === 'STARTED') return decidedAt || effect !== 'read' ? deadlineAt : undefined
+  if (status !== 'APPROVED' || decidedAt === undefined) return undefined
+  return new Date(Date.parse(decidedAt) + EVENT_GRACE_MS).toISOString()
 }

@@ -4,7 +4,8 @@
  *
  * gsi1: what a principal owns, by kind, newest first (`<principal>#<kind>`, time and id)
  * gsi2: what waits on a person (`<principal>`), an agent's tasks (`<agent>#task`), by time and id
- * gsi3: what should have moved by a time: unfinished tasks, approved calls (`open#<shard>`, time and id)
+ * gsi3: what should have moved by a time: unfinished tasks, and calls outside of tasks
+ *   (`open#<shard>`, time and id)
  */
 export const PRIMARY_KEY = { hashKey: 'pk', rangeKey: 'sk' } as const
 

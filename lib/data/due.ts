@@ -3,7 +3,7 @@ import type { Id } from '../core/ids.ts'
 import * as table from './table.ts'
 
 // Access patterns: what should have moved by a time and is looked after where it hasn't, the
-// longest overdue first: unfinished tasks, and approved calls that belong to none. In shards.
+// longest overdue first: unfinished tasks, and calls that belong to none. In shards.
 
 /** How many keys the list is spread over, so that none of them gets hot. */
 export const DUE_SHARDS = 8

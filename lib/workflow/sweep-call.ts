@@ -8,9 +8,9 @@ import type { Id } from '../core/ids.ts'
 import * as table from '../data/table.ts'
 
 /**
- * Looks after an approved call outside of tasks, which no tick does: the event that had it run
- * was lost, or its function died. `abandoned` says that every process from before is dead: however
- * long ago that was, nobody has tried since.
+ * Looks after a call outside of tasks, which no tick does: the event that had it run was lost, or
+ * its function died. `abandoned` says that every process from before is dead: however long ago that
+ * was, nobody has tried since.
  */
 export const lookAfterCall = async (
   id: Id<'call'>,

@@ -18,8 +18,8 @@ const AGAIN_MS = 5 * 60_000
 
 /**
  * Looks after unfinished tasks that should have moved and didn't: delivers wakes again, starts
- * executions that are gone, tells parents of children that ended, and has approved calls run that
- * belong to no task. Bounded work, by an index.
+ * executions that are gone, tells parents of children that ended, and looks after calls that belong
+ * to no task. Bounded work, by an index.
  *
  * `abandoned` says that every process from before is dead (the local runner at its start): then
  * all leases are broken, what was running is over, and every unfinished task is started again.

@@ -4,12 +4,13 @@ import { lambda } from '../../../lib/aws/lambda.ts'
 import { MAX_START_MS } from '../../../lib/call/give-up.ts'
 import {
   callKey,
+  createCall,
   EVENT_GRACE_MS,
   getCall,
   moveChange,
   ToolCall,
 } from '../../../lib/call/tool-call.ts'
-import type { Id } from '../../../lib/core/ids.ts'
+import { type Id, newId } from '../../../lib/core/ids.ts'
 import { DUE_SHARDS, listAllDue } from '../../../lib/data/due.ts'
 import * as table from '../../../lib/data/table.ts'
 import { defineTool } from '../../../lib/tool/define.ts'
@@ -32,6 +33,12 @@ const probe = defineTool({
   operations: {
     once: { ...operation, description: 'Once.' },
     idempotent: { ...operation, description: 'The same again.', effect: 'idempotent' },
+    unasked: {
+      ...operation,
+      description: 'Without asking.',
+      effect: 'idempotent',
+      requiresApprovalByDefault: false,
+    },
   },
 })
 
@@ -83,13 +90,23 @@ const deadCall = async (effect: string) => {
   return id
 }
 
+/** A call that ran at once, since it asks for no approval, and whose function died. */
+const deadUnaskedCall = async (effect: 'once' | 'idempotent') => {
+  const approved = await getCall(await deadCall(effect))
+  if (!approved) throw new Error('There is no call.')
+  const { decidedAt: _, decidedBy: __, digest: ___, ...call } = approved
+  const id = newId('call')
+  await createCall({ ...call, id, requiresApproval: false, operation: 'unasked' })
+  return id
+}
+
 const listed = async () => {
   const shards = Array.from({ length: DUE_SHARDS }, (_, shard) => listAllDue(shard))
   return (await Promise.all(shards)).flat().map(({ pk }) => pk)
 }
 
-describe('an approved call outside of tasks', () => {
-  it('whose event was lost is run by the sweeper, once', async () => {
+describe('a call outside of tasks', () => {
+  it('whose event was lost after its approval is run by the sweeper, once', async () => {
     const restore = loseEvents()
     const id = await approvedCall()
     const before = runs
@@ -137,6 +154,15 @@ describe('an approved call outside of tasks', () => {
     expect((await getCall(id))?.status).toBe('UNKNOWN')
     expect((await world.approvals()).map(call => call.id)).toContain(id)
     expect(runs).toBe(before)
+    expect(await listed()).toEqual([])
+  })
+
+  it('that asked for no approval is looked after as well, if it may have had an effect', async () => {
+    const once = await deadUnaskedCall('once')
+    const idempotent = await deadUnaskedCall('idempotent')
+    await sweep()
+    expect((await world.approvals()).map(call => call.id)).toContain(once)
+    await world.untilCall(idempotent, 'COMPLETED')
     expect(await listed()).toEqual([])
   })
 
