@@ -45,7 +45,9 @@ const OverrideBody = z.strictObject({
   requires_approval: z.boolean().nullish(),
 })
 
-const KeyBody = z.strictObject({ name: Name, expires_at: z.iso.datetime().optional() })
+/** A time as every stored one is written, so that they compare as texts. */
+const Time = z.iso.datetime().transform(text => new Date(text).toISOString())
+const KeyBody = z.strictObject({ name: Name, expires_at: Time.optional() })
 
 const app = createApp()
 

@@ -33,7 +33,7 @@ const presentTool = (tool: Tool) => ({
     label: definition.label,
     description: definition.description ?? null,
     required: definition.required ?? false,
-    default: definition.default ?? null,
+    default: (definition.type === 'password' ? undefined : definition.default) ?? null,
     options: definition.options ?? null,
     scope: definition.scope ?? 'any',
     expose_to_llm: definition.exposeToLlm ?? false,
