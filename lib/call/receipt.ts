@@ -5,7 +5,7 @@ import { loadLarge, storeLarge } from '../data/large.ts'
 import type { Operation } from '../tool/define.ts'
 import { CallResult, moveCall, type ToolCall } from './tool-call.ts'
 
-/** How long past its function's timeout a started call is given before it is taken for dead. */
+/** How long past its operation's time a started call is given before it is taken for dead. */
 export const DEADLINE_GRACE_SECONDS = 60
 
 /** What a call's record says from the moment it starts, before anything runs. */

@@ -22,7 +22,7 @@ export const CallStatus = z.enum([
 export type CallStatus = z.infer<typeof CallStatus>
 
 /** The states that nothing leaves. */
-export const ENDED = ['REJECTED', 'EXPIRED', 'COMPLETED', 'FAILED'] satisfies CallStatus[]
+export const ENDED: CallStatus[] = ['REJECTED', 'EXPIRED', 'COMPLETED', 'FAILED']
 
 /** What came of a call: the text for the model, and what only people see. */
 export const CallResult = z.object({

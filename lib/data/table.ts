@@ -85,8 +85,9 @@ export const insert = async <T extends object>(
 
 /**
  * Changes an item on a condition and returns it as it then is. It makes no item unless `create`
- * says so. With `claim`, the write leaves that nonce in the attribute `claim`: a condition that fails on
- * an item holding our own nonce means that an earlier attempt landed and its answer was lost.
+ * says so. With `claim`, the write leaves that nonce in the attribute `claim`: a condition that
+ * fails on an item holding our own nonce means that an earlier attempt landed and its answer was
+ * lost.
  */
 export const update = async <T>(
   schema: Schema<T>,

@@ -9,8 +9,8 @@ import { fail } from './outcome.ts'
 import { withdrawCalls } from './withdraw.ts'
 
 /**
- * Executions of one task that may end in failure without a step or a call's end in between. Each has tried for
- * minutes by then, so that an outage is over and a defect of the task itself is not.
+ * Executions of one task that may end in failure without a step or a call's end in between. Each
+ * has tried for minutes by then, so that an outage is over and a defect of the task itself is not.
  */
 export const MAX_STALLS = 5
 
@@ -37,6 +37,6 @@ export const goOnAfterFailure = async (task: Task, clock: Clock = systemClock): 
 /** A number that grows with all that a task gets done: its history, and its calls that have ended. */
 const progressOf = async ({ id }: Task): Promise<number> => {
   const { entries, calls } = await readConversation(id)
-  const ended = [...calls.values()].filter(({ status }) => ENDED.some(end => end === status))
+  const ended = [...calls.values()].filter(({ status }) => ENDED.includes(status))
   return entries.length + ended.length
 }

@@ -89,7 +89,7 @@ const lookAt = async (seen: ToolCall, clock: Clock): Promise<Looked> => {
 
 /** A call that was given up is looked at as it now is, or later where someone else moved it on. */
 const lookAgain = async (call: ToolCall, clock: Clock): Promise<Looked> =>
-  ENDED.some(status => status === call.status)
+  ENDED.includes(call.status)
     ? lookAt(call, clock)
     : { state: waitingFor('AWAITING_TOOL', isoIn(UNREACHABLE_RETRY_MS, clock)), call }
 
