@@ -25,7 +25,7 @@ const TaskBody = z.strictObject({
 })
 
 /** A task shows so many of its calls; its history has them all. */
-export const MAX_SHOWN_CALLS = 200
+const MAX_SHOWN_CALLS = 200
 
 const app = createApp()
 

@@ -12,7 +12,7 @@ import type { Admission } from './gate.ts'
 import { callKey, getCall, moveCall, moveChange, type ToolCall } from './tool-call.ts'
 
 /** How long an approval may be given after it was asked for. */
-export const APPROVAL_HOURS = 72
+const APPROVAL_HOURS = 72
 
 /** What a person decided about a call; the digest is part of its key. */
 export const Decision = z.object({

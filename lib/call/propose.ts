@@ -41,7 +41,7 @@ export const proposeCall = async (
 
 /** A refusal's text and the names that a model made up, in characters: they stay in the record. */
 export const MAX_REFUSAL_CHARS = 10_000
-export const MAX_ASKED_NAME_CHARS = 200
+const MAX_ASKED_NAME_CHARS = 200
 
 /** The record of a call that was refused before it could run: the model reads why. */
 export const refusedCall = (

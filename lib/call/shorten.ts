@@ -4,7 +4,7 @@ import type { Id } from '../core/ids.ts'
 import type { Json } from '../tool/result.ts'
 
 /** What is shown of a text that is too long, in characters. */
-export const PREVIEW_CHARS = 2_000
+const PREVIEW_CHARS = 2_000
 /** What people see of a result's data beside it, in bytes of JSON. */
 export const MAX_DATA_BYTES = 256 * 1024
 

@@ -14,7 +14,7 @@ import { idempotencyKey, objectOf, readBody } from './request.ts'
 const StoredCall = z.strictObject({ callId: idOf('call') })
 
 /** The header in which a user's key names the agent to act for. */
-export const AGENT_HEADER = 'espalier-agent'
+const AGENT_HEADER = 'espalier-agent'
 
 /** Runs one operation: a stored call by its id, or what an HTTP request asks for. */
 export const handleEvent = async (

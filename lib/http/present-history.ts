@@ -7,7 +7,7 @@ import { answersOf, type Conversation, callIdsOf } from '../workflow/conversatio
 import { createRoom } from './room.ts'
 
 /** What is shown of a text in an entry that is too long for any page, in characters. */
-export const MAX_CLIPPED_CHARS = 10_000
+const MAX_CLIPPED_CHARS = 10_000
 
 /**
  * A page of a conversation as rows, from an entry on: what tools answered stands after the step

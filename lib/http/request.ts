@@ -10,7 +10,7 @@ import type { Caller } from '../principal/caller.ts'
 /** An Idempotency-Key's length, in characters. */
 export const MAX_IDEMPOTENCY_KEY_CHARS = 255
 /** A page's size: the default and the most. */
-export const DEFAULT_PAGE = 20
+const DEFAULT_PAGE = 20
 export const MAX_PAGE = 100
 
 /** The JSON body, checked by a schema; every problem is named at once. */
@@ -31,7 +31,7 @@ export const objectOf = (what: string) =>
  * The body as JSON: UNSUPPORTED_MEDIA_TYPE, INVALID_JSON and VALIDATION_ERROR (nested too deep) say
  * what is wrong with it.
  */
-export const readJson = async (context: Context): Promise<unknown> => {
+const readJson = async (context: Context): Promise<unknown> => {
   const type = context.req.header('content-type') ?? ''
   if (!/^application\/(\S+\+)?json\b/i.test(type))
     throw new AppError(

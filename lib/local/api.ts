@@ -12,7 +12,7 @@ import { bind, LOOPBACK, readBody, unbind } from './server.ts'
 /** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
 export const MAX_REQUEST_BYTES = 10 * 1024 * 1024
 /** The same page: how long an integration may take. */
-export const INTEGRATION_TIMEOUT_MS = 30_000
+const INTEGRATION_TIMEOUT_MS = 30_000
 
 /** What is logged where the client left before there was an answer. */
 const CLIENT_GONE = 499

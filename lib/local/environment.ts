@@ -3,7 +3,7 @@ import type { Secrets } from './data-directory.ts'
 
 export const REGION = 'us-east-1'
 /** An account number that AWS uses in examples; nothing of it leaves this machine. */
-export const ACCOUNT = '123456789012'
+const ACCOUNT = '123456789012'
 export const TABLE = 'espalier'
 export const BUCKET = 'espalier'
 export const FUNCTION_PREFIX = 'espalier-local-'

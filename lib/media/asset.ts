@@ -72,7 +72,7 @@ export const listAssets = (principalId: PrincipalId, page: { limit: number; curs
   table.query(Asset, { index: 'gsi1', pk: `${principalId}#media`, newestFirst: true, ...page })
 
 /** How many of a principal's assets a search looks through, newest first. */
-export const MAX_SEARCHED = 1_000
+const MAX_SEARCHED = 1_000
 const SEARCH_PAGE = 100
 
 /** The newest assets of a principal that match, looking through a bounded number of them. */

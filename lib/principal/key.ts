@@ -7,7 +7,7 @@ import * as table from '../data/table.ts'
 import { PrincipalId } from './principal.ts'
 
 /** What a user's key may do beyond reading and running; off unless asked for. */
-export const KEY_SCOPES = ['decide'] as const
+const KEY_SCOPES = ['decide'] as const
 
 export const ApiKey = z.object({
   id: idOf('key'),

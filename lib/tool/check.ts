@@ -6,7 +6,7 @@ import type { Operation, Tool } from './define.ts'
 import { schemaProblem } from './parameters.ts'
 import { invalidValue } from './setting.ts'
 
-export const NAME_PATTERN = /^[a-z][a-z0-9_]*$/
+const NAME_PATTERN = /^[a-z][a-z0-9_]*$/
 /** What an operation may take at most: whoever asks waits for it, and API Gateway for 30 seconds. */
 export const MAX_AWAITED_SECONDS = 25
 

@@ -10,7 +10,7 @@ export type Effect = 'read' | 'idempotent' | 'once'
 /** What a function may touch beyond the floor that every operation has. */
 export type Resource = 'agents' | 'media' | 'bucket' | 'links' | 'tasks' | 'workflow'
 
-export const CATEGORIES = [
+const CATEGORIES = [
   'general',
   'research',
   'communication',
@@ -88,11 +88,11 @@ export type Tool = Required<Omit<ToolOptions, 'icon'>> & {
   available(context: { settings: Record<string, SettingValue | undefined> }): boolean
 }
 
-export const DEFAULT_DISCRIMINATOR = 'action'
+const DEFAULT_DISCRIMINATOR = 'action'
 /** Characters of a result that a model sees unless its tool says otherwise. */
 export const DEFAULT_MAX_RESULT_CHARS = 100_000
-export const DEFAULT_TIMEOUT_SECONDS = 25
-export const DEFAULT_MEMORY_MB = 512
+const DEFAULT_TIMEOUT_SECONDS = 25
+const DEFAULT_MEMORY_MB = 512
 
 /**
  * Declares a tool. From the declaration come its routes and functions, the schema that models

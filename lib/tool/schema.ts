@@ -59,7 +59,7 @@ export const toolSchema = (tool: Tool, enabled: Operation[]): ObjectSchema => {
 }
 
 /** Whether calls of this tool say which operation they mean. */
-export const hasDiscriminator = (tool: Tool): boolean => Object.keys(tool.operations).length > 1
+const hasDiscriminator = (tool: Tool): boolean => Object.keys(tool.operations).length > 1
 
 /**
  * A model's arguments, taken apart into the operation they name and the rest. Only a text names

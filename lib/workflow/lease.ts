@@ -8,7 +8,7 @@ import { moveOf, OPEN, Task, taskKey } from '../task/task.ts'
 
 /** How long a tick holds a task without renewing, and how often it renews. */
 export const LEASE_MS = 60_000
-export const RENEW_MS = 15_000
+const RENEW_MS = 15_000
 /** When the sweeper looks after a lease that ran out. */
 const LEASE_GRACE_MS = 30_000
 

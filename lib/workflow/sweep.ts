@@ -12,7 +12,7 @@ import { endRun, lookAfterCall } from './sweep-call.ts'
 import { deliver } from './wake.ts'
 
 /** How many tasks and calls one sweep looks after in each shard; the next one goes on. */
-export const SWEEP_LIMIT = 50
+const SWEEP_LIMIT = 50
 /** When a task that was looked after is looked after again. */
 const AGAIN_MS = 5 * 60_000
 

@@ -24,7 +24,7 @@ type Looked = { state: StepState; call: ToolCall }
 const UNREACHABLE_RETRY_MS = 5_000
 
 /** When a task looks whether a late result has come: its operation can't wake the task. */
-export const LATE_RESULT_MS = 15 * 60_000
+const LATE_RESULT_MS = 15 * 60_000
 
 /** Of several waits, the one that a person should see. */
 const PRECEDENCE: TaskStatus[] = [

@@ -6,7 +6,7 @@ import { type LambdaContext, lambdaContext } from './context.ts'
 export const MAX_SYNC_PAYLOAD_BYTES = 6 * 1024 * 1024
 export const MAX_EVENT_PAYLOAD_BYTES = 1024 * 1024
 /** Lambda grants an answer 100 bytes more than a request, and names this figure in its error. */
-export const MAX_RESPONSE_BYTES = MAX_SYNC_PAYLOAD_BYTES + 100
+const MAX_RESPONSE_BYTES = MAX_SYNC_PAYLOAD_BYTES + 100
 
 export type LocalFunction = {
   /** Loads the handler, on every invocation: a module that failed to load is tried again. */

@@ -8,7 +8,7 @@ import { childrenOf, parseXml, renderXml, textOf, type XmlElement, type XmlNode 
 /** The most keys of one request (S3 API reference, DeleteObjects: 1,000). */
 export const MAX_DELETE_KEYS = 1000
 /** The longest request document: a thousand of the longest keys, escaped at their worst. */
-export const MAX_DELETE_BYTES = 8 * 1024 ** 2
+const MAX_DELETE_BYTES = 8 * 1024 ** 2
 
 export const deleteObjects: Handler = async ({ request, payload, store }) => {
   const bucket = bucketOf(store, request.bucket)
