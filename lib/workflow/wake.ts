@@ -7,7 +7,7 @@ import {
 import { stepFunctions } from '../aws/step-functions.ts'
 import { type Clock, isoIn, systemClock } from '../core/clock.ts'
 import type { Id } from '../core/ids.ts'
-import { log } from '../core/log.ts'
+import { errorFields, log } from '../core/log.ts'
 import { dueIndex } from '../data/due.ts'
 import { is } from '../data/expression.ts'
 import * as table from '../data/table.ts'
@@ -42,10 +42,17 @@ export const wakeWrite = (
   update: wakeChange(taskId, clock),
 })
 
-/** Ends the wait of a task whose wake is recorded. */
+/**
+ * Ends the wait of a task whose wake is recorded. That it could not at once is no failure of
+ * whoever recorded it: what they did is done, and the sweeper delivers it.
+ */
 export const deliverTo = async (taskId: Id<'task'>, clock: Clock = systemClock): Promise<void> => {
-  const task = await getTask(taskId)
-  if (OPEN.includes(task.status)) await deliver(task, clock)
+  try {
+    const task = await getTask(taskId)
+    if (OPEN.includes(task.status)) await deliver(task, clock)
+  } catch (error) {
+    log('warn', 'wake-left-to-sweeper', { taskId, ...errorFields(error) })
+  }
 }
 
 const wakeChange = (taskId: Id<'task'>, clock: Clock) => ({

@@ -1,10 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import * as z from 'zod'
+import { stepFunctions } from '../../lib/aws/step-functions.ts'
 import { callKey, ToolCall } from '../../lib/call/tool-call.ts'
 import type { Id } from '../../lib/core/ids.ts'
 import * as table from '../../lib/data/table.ts'
 import { defineTool } from '../../lib/tool/define.ts'
 import { setting } from '../../lib/tool/setting.ts'
+import { sweep } from '../../lib/workflow/sweep.ts'
 import { type CallView, dataOf, startWorld, type World } from '../world.ts'
 
 const runs: { text: string; sender: string }[] = []
@@ -321,6 +323,24 @@ describe('an approval that nobody gave in time', () => {
     expect((await world.approvals()).map(({ id }) => id)).not.toContain(call_id)
     expect(sent('forgotten')).toHaveLength(0)
   })
+})
+
+it('a decision is answered where its task can’t be told at once: the sweeper tells it', async () => {
+  const { taskId, call } = await waiting('late news')
+  const { middlewareStack } = stepFunctions()
+  middlewareStack.add(
+    () => async () => {
+      throw new Error('Step Functions can not be reached.')
+    },
+    { step: 'initialize', name: 'lose' },
+  )
+  onTestFinished(() => void middlewareStack.remove('lose'))
+  expect((await world.decide(call, 'approve')).status).toBe(200)
+  middlewareStack.remove('lose')
+  expect((await world.getCall(call.id)).status).toBe('APPROVED')
+  await sweep({}, { now: () => new Date(Date.now() + 60_000) })
+  await world.untilTask(taskId, 'COMPLETED')
+  expect(sent('late news')).toHaveLength(1)
 })
 
 describe('an approval outside of tasks', () => {
