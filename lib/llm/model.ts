@@ -1,7 +1,7 @@
 import type { LanguageModelV4FinishReason } from '@ai-sdk/provider'
 import type { AssistantMessage, Message } from './message.ts'
 
-/** A JSON Schema in the dialect of the provider that it goes to; made elsewhere, passed as is. */
+/** A JSON Schema (2020-12), made elsewhere; every provider gets the same one. */
 export type JsonSchema = Record<string, unknown>
 
 export type ModelTool = {

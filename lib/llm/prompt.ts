@@ -70,7 +70,7 @@ const toFunctionTool = (tool: ModelTool): LanguageModelV4FunctionTool => ({
   type: 'function',
   name: tool.name,
   description: tool.description,
-  // The dialects make no other keywords than JSON Schema 7 has; the drivers pass it on unread.
+  // The drivers' types name an older draft; what they are given they pass on.
   inputSchema: tool.inputSchema as JSONSchema7,
   ...(tool.strict !== undefined && { strict: tool.strict }),
 })
