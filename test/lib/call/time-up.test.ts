@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { getCall } from '../../../lib/call/tool-call.ts'
 import { derivedId, type Id } from '../../../lib/core/ids.ts'
 import { defineTool } from '../../../lib/tool/define.ts'
+import { sweep } from '../../../lib/workflow/sweep.ts'
 import { wake } from '../../../lib/workflow/wake.ts'
 import { startWorld, until, type World } from '../../world.ts'
 
@@ -98,4 +99,15 @@ it('an idempotent one is run again under the same key', async () => {
   // The first run comes to its end after all: the second one's result stands.
   letGo.shift()?.()
   expect(task.tool_calls[0]).toMatchObject({ status: 'COMPLETED', result: { content: 'Run 2' } })
+})
+
+it('an idempotent one outside of tasks is run again by the sweeper', async () => {
+  keys.length = 0
+  const answer = await world.run(agent, 'probe.idempotent')
+  expect(answer.status).toBe(202)
+  const { call_id: id, status } = answer.body.data as { call_id: string; status: string }
+  expect(status).toBe('STARTED')
+  await sweep()
+  expect((await world.untilCall(id, 'COMPLETED')).result?.content).toBe('Run 2')
+  letGo.shift()?.()
 })
