@@ -68,7 +68,6 @@ app.post('/api/v1/agents', authenticated, async context => {
     model: { provider, name, ...(baseUrl === undefined ? {} : { baseUrl }) },
     maxSteps: body.max_steps,
     createdAt: isoNow(),
-    version: 1,
     requestHash,
   })
   if (!outcome.ok) sameRequest(outcome.item?.requestHash, requestHash)

@@ -18,8 +18,6 @@ export const Agent = z.object({
   model: z.object({ provider: z.string(), name: z.string(), baseUrl: z.string().optional() }),
   maxSteps: z.int(),
   createdAt: z.iso.datetime(),
-  /** Rises with every change; a writer names the version that it saw. */
-  version: z.int(),
   requestHash: z.string().optional(),
 })
 export type Agent = z.infer<typeof Agent>

@@ -108,7 +108,7 @@ const readAll = async (tool: Tool, agentId: Id<'agent'>): Promise<table.Found> =
 
 /** What came of it, if it has ended; what never started, or died and may run again, runs now. */
 const answerAgain = async (call: ToolCall, tool: Tool, clock: Clock): Promise<ToolCall> => {
-  if (mayStart(call, clock)) return runStored(tool, call.id, clock)
+  if (mayStart(call, clock)) return runStored(tool, call.id, { clock })
   if (call.status !== 'STARTED') return call
   throw new AppError('REQUEST_IN_PROGRESS', 'The same request is still running. Try again shortly.')
 }

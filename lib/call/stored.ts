@@ -2,12 +2,13 @@ import * as z from 'zod'
 import { Agent, agentKey } from '../agent/agent.ts'
 import { clip } from '../core/clip.ts'
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
-import { AppError, notFound } from '../core/errors.ts'
+import { AppError, isRefusal, notFound } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
 import { log } from '../core/log.ts'
 import { is } from '../data/expression.ts'
 import { loadLarge, small } from '../data/large.ts'
 import * as table from '../data/table.ts'
+import { operationFunction } from '../tool/alias.ts'
 import type { Tool } from '../tool/define.ts'
 import { Decision, decisionKey, putUpAgain } from './decision.ts'
 import { digestOf } from './digest.ts'
@@ -26,11 +27,10 @@ import { type CallResult, getCall, moveCall, type ToolCall } from './tool-call.t
 export const runStored = async (
   tool: Tool,
   callId: Id<'call'>,
-  clock: Clock = systemClock,
+  { functionName, clock = systemClock }: { functionName?: string; clock?: Clock } = {},
 ): Promise<ToolCall> => {
   const call = await getCall(callId)
-  // Whatever id an event brings: a function runs its own tool's calls and no others.
-  if (!call || call.tool !== tool.name) throw notFound('tool call', callId)
+  if (!call || !isOwn(call, tool, functionName)) throw notFound('tool call', callId)
   if (!mayStart(call, clock)) return call
   const found = await table.batchGet([
     ...gateKeys(tool.name, call.agentId, call.principalId),
@@ -58,6 +58,14 @@ export const runStored = async (
   return run(started.item, admission, clock)
 }
 
+/**
+ * Whatever id an event brings: a function runs calls of its own operation and no others, since its
+ * role is made for that one. Where no function is named, the tool has to do.
+ */
+const isOwn = (call: ToolCall, tool: Tool, functionName: string | undefined): boolean =>
+  call.tool === tool.name &&
+  (functionName?.endsWith(operationFunction(call.tool, call.operation)) ?? true)
+
 /** The gate for a stored call: its admission, or what stood in the way. */
 const admitStored = async (
   tool: Tool,
@@ -71,7 +79,7 @@ const admitStored = async (
   try {
     return admit({ agent, tool, operation: call.operation, values, found })
   } catch (error) {
-    if (error instanceof AppError) return error
+    if (isRefusal(error)) return error
     throw error
   }
 }

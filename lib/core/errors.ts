@@ -62,3 +62,7 @@ export const otherRequest = (): AppError =>
 /** 404, worded alike for what does not exist and for what is not the caller's. */
 export const notFound = (what: string, id: string): AppError =>
   new AppError('NOT_FOUND', `There is no ${what} "${id}", or it is not yours.`)
+
+/** Whether an error tells its caller no, rather than of a fault of the platform's own. */
+export const isRefusal = (error: unknown): error is AppError =>
+  error instanceof AppError && ERROR_STATUS[error.code] < 500

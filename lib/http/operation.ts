@@ -25,7 +25,8 @@ export const handleEvent = async (
   const stored = StoredCall.safeParse(event)
   if (!stored.success) return appOf(tool)(event as LambdaEvent, context as LambdaContext)
   const { callId } = stored.data
-  const call = await runFunction({ callId }, () => runStored(tool, callId))
+  const { functionName } = context as LambdaContext
+  const call = await runFunction({ callId }, () => runStored(tool, callId, { functionName }))
   return { callId, status: call.status }
 }
 

@@ -19,6 +19,13 @@ export const stateOf = (text: string, arrival: Arrival): ToolCallState => {
   return endsOnBracket && !SUSPECT.includes(arrival.finishReason) ? 'malformed' : 'cut-off'
 }
 
+/**
+ * A call's text as we keep it. Some compatible servers send none at all for a call without
+ * arguments: where the answer came to a healthy end, that is an empty object.
+ */
+export const argumentsText = (text: string, finishReason: FinishReason): string =>
+  text.trim() === '' && !SUSPECT.includes(finishReason) ? '{}' : text
+
 /** The text as a JSON object, or undefined where it is none. */
 export const parseObject = (text: string): Record<string, unknown> | undefined => {
   try {

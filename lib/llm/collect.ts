@@ -1,5 +1,5 @@
 import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider'
-import { stateOf } from './arguments.ts'
+import { argumentsText, stateOf } from './arguments.ts'
 import { type AssistantPart, ProviderOptions } from './message.ts'
 import type { FinishReason } from './model.ts'
 
@@ -68,8 +68,8 @@ export const finish = ({ drafts }: Collected, finishReason: FinishReason): Assis
     const providerOptions = toOptions(draft.metadata)
     if (draft.type !== 'tool-call')
       return { type: draft.type, text: draft.text, ...providerOptions }
-    const input = draft.final ?? draft.streamed
     const arrival = { finishReason, streamed: draft.streamed !== '' }
+    const input = argumentsText(draft.final ?? draft.streamed, finishReason)
     const { id: toolCallId, toolName } = draft
     const state = stateOf(input, arrival)
     return { type: 'tool-call', toolCallId, toolName, input, state, ...providerOptions }

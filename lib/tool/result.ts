@@ -60,6 +60,8 @@ export const toText = (value: unknown): string => {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
     return String(value)
+  if (value instanceof Uint8Array)
+    return `The tool returned ${value.byteLength} bytes, which can’t be read as text. Its result should be text, or name a media asset.`
   if (hasToJson(value)) return toText(value.toJSON())
   return JSON.stringify(value, replace) ?? NO_RESULT
 }

@@ -1,7 +1,7 @@
 import type { Agent } from '../agent/agent.ts'
 import { listAgentTools } from '../agent/agent-tool.ts'
 import { availableSettings, enabledOperations, scopeOf } from '../call/gate.ts'
-import { AppError } from '../core/errors.ts'
+import { isRefusal } from '../core/errors.ts'
 import { errorFields, log } from '../core/log.ts'
 import { batchGet } from '../data/table.ts'
 import type { ModelTool } from '../llm/model.ts'
@@ -61,8 +61,8 @@ const isAvailable = (check: () => unknown): boolean => {
     check()
     return true
   } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    log('info', 'tool-not-offered', errorFields(error))
+    if (!isRefusal(error)) throw error
+    log('warn', 'tool-not-offered', errorFields(error))
     return false
   }
 }

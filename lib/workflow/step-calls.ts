@@ -5,7 +5,7 @@ import { proposeCall, refusedCall } from '../call/propose.ts'
 import { mayStart } from '../call/receipt.ts'
 import { callIdAt, getCall, newCall, type ToolCall } from '../call/tool-call.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
-import { AppError } from '../core/errors.ts'
+import { AppError, isRefusal } from '../core/errors.ts'
 import { wellFormed } from '../core/well-formed.ts'
 import { batchGet } from '../data/table.ts'
 import { transact } from '../data/transact.ts'
@@ -85,7 +85,8 @@ const recordCall = async (
     if (admission.operation.endsTask && callIdsOf(entry).length > 1) throw notAlone(admission)
     return await writeCall(task, await proposeCall(origin, admission, clock))
   } catch (error) {
-    if (!(error instanceof AppError)) throw error
+    // A fault of the platform is no answer to the model: the tick is tried again.
+    if (!isRefusal(error)) throw error
     const refusal = { content: error.message, code: error.code }
     return writeCall(task, refusedCall(origin, asked, refusal, clock))
   }

@@ -20,7 +20,6 @@ const make = async (principalId: Id<'user'>, createdAt: string): Promise<Agent> 
     model: { provider: 'rehearsal', name: 'script' },
     maxSteps: 10,
     createdAt,
-    version: 1,
   }
   await createAgent(agent)
   return agent

@@ -22,7 +22,6 @@ const agent: Agent = {
   model: { provider: 'rehearsal', name: 'script' },
   maxSteps: 10,
   createdAt: '2026-01-01T00:00:00.000Z',
-  version: 1,
 }
 
 /** What a batched read would have found. */
@@ -251,10 +250,7 @@ describe('a digest', () => {
 
   it.each<[string, () => string]>([
     ['agent’s name', () => changed({ agent: { ...agent, name: 'Other' } })],
-    [
-      'agent’s prompt',
-      () => changed({ agent: { ...agent, systemPrompt: 'Be kind.', version: 9 } }),
-    ],
+    ['agent’s prompt', () => changed({ agent: { ...agent, systemPrompt: 'Be kind.' } })],
     ['need of approval', () => changed({ requiresApproval: false })],
     ['memory of its function', () => changed({ operation: { ...operation, memoryMb: 1 } })],
     ['tool’s looks', () => changed({ tool: { ...tool, displayName: 'Other', icon: 'star' } })],

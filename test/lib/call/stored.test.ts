@@ -200,3 +200,14 @@ describe('an operation', () => {
     expect((await world.getCall(call?.id ?? '')).result?.content).toContain('could not be started')
   })
 })
+
+describe('a function that is given a stored call', () => {
+  it('runs it where it is the function of just this operation', async () => {
+    const id = await approvedCall()
+    const foreign = { functionName: 'espalier-local-tool-probe-sleep' }
+    await expect(runStored(probe, id, foreign)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect((await getCall(id))?.status).toBe('APPROVED')
+    const own = { functionName: 'espalier-local-tool-probe-go' }
+    expect((await runStored(probe, id, own)).status).toBe('COMPLETED')
+  })
+})

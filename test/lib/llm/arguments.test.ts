@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { stateOf } from '../../../lib/llm/arguments.ts'
+import { argumentsText, stateOf } from '../../../lib/llm/arguments.ts'
 
 const whole = { finishReason: 'tool-calls', streamed: true } as const
 const cut = { finishReason: 'length', streamed: true } as const
@@ -91,5 +91,22 @@ describe('a call whose text has an end and is no JSON object', () => {
     ['a trailing comma', '{"city":"Paris",}'],
   ])('is malformed as %s', (_, text) => {
     expect(stateOf(text, whole)).toBe('malformed')
+  })
+})
+
+describe('a call that came without any text', () => {
+  it.each(['stop', 'tool-calls'] as const)(
+    'has no arguments where the answer ended in %s',
+    reason => {
+      const text = argumentsText('', reason)
+      expect(text).toBe('{}')
+      expect(stateOf(text, { finishReason: reason, streamed: false })).toBe('complete')
+    },
+  )
+
+  it.each(['length', 'error', 'other'] as const)('is cut off where it ended in %s', reason => {
+    expect(stateOf(argumentsText('', reason), { finishReason: reason, streamed: false })).toBe(
+      'cut-off',
+    )
   })
 })

@@ -38,7 +38,6 @@ const agent: Agent = {
   model: { provider: 'rehearsal', name: 'script' },
   maxSteps: 10,
   createdAt: '2026-01-01T00:00:00.000Z',
-  version: 1,
 }
 
 const make = async (place?: Pick<Task, 'rootId' | 'parentId' | 'lineage' | 'depth'>) =>

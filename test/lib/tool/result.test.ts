@@ -71,3 +71,9 @@ test('a value that refers to itself is an error, which the call then reports', (
   loop.self = loop
   expect(() => toResult(loop)).toThrow(TypeError)
 })
+
+test('bytes are told of, and never spelled out as a list of numbers', () => {
+  const text = toText(Buffer.from('not for a model'))
+  expect(text).toContain('15 bytes')
+  expect(text).not.toMatch(/\d+,\d+/)
+})
