@@ -63,7 +63,7 @@ export const schemaProblem = (schema: Schema, seen = new Set<Schema>()): string 
 
 /** Zod puts a default in as it is; the second parse sees it as an argument like any other. */
 const defaultProblem = ({ innerType, defaultValue }: z.core.$ZodDefaultDef): string | undefined => {
-  const parsed = z.core.safeParse(innerType, defaultValue)
+  const parsed = z.safeParse(innerType, defaultValue)
   if (parsed.success && canonicalJson(parsed.data) === canonicalJson(defaultValue)) return undefined
   return 'has a default that its own schema refuses or completes; write the whole value.'
 }
