@@ -1,25 +1,14 @@
 import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { CallView, Client, HistoryRow, TaskView } from './client.ts'
-import type { Script } from './script.ts'
-import type { Actor, Timeline } from './timeline.ts'
+import type { CallView, TaskView } from './client.ts'
+import type { Outcome, Stage } from './stage.ts'
+import { createWatch } from './watch.ts'
 
 /** How often the operator looks, and how long before giving up. */
 const POLL_MS = 50
 const REHEARSAL_PATIENCE_MS = 60_000
 const MODEL_PATIENCE_MS = 300_000
 const TERMINAL = ['COMPLETED', 'FAILED', 'CANCELLED', 'ABORTED']
-
-export type Stage = {
-  client: Client
-  timeline: Timeline
-  script: Script
-  url: string
-  /** What runs, and what waits, on the machine at this moment. */
-  activity: () => { running: number; waiting: number }
-}
-
-export type Outcome = { root: TaskView; child: TaskView | undefined }
 
 /** Checks what must be so; the demo fails where it isn't. */
 export const expect: (condition: unknown, what: string) => asserts condition = (
@@ -167,50 +156,6 @@ const decide = async ({ client, timeline, script, activity }: Stage, call: CallV
       call_id: call.id,
     },
   )
-}
-
-/** Tells what is new in the two tasks since it last looked. */
-const createWatch = ({ client, timeline }: Stage, agents: { planner: string; writer: string }) => {
-  const seen = new Map<string, { status?: string; rows: number }>()
-  const lookAt = async (taskId: string): Promise<TaskView> => {
-    const task = await client.get<TaskView>(`/api/v1/tasks/${taskId}`)
-    const before = seen.get(taskId) ?? { rows: 0 }
-    const actor: Actor = task.agent_id === agents.planner ? 'planner' : 'writer'
-    const history = await client.get<HistoryRow[]>(`/api/v1/tasks/${taskId}/history`)
-    if (actor === 'writer' && before.status === undefined) timeline.chapter('4. The writer works')
-    if (before.status === 'AWAITING_SUB_AGENTS' && task.status !== before.status)
-      timeline.chapter('5. The planner goes on')
-    for (const row of history.slice(before.rows)) tellRow(timeline, actor, row, taskId)
-    if (task.status !== before.status)
-      timeline.tell(actor, 'task-moved', `is ${task.status}`, {
-        task_id: taskId,
-        status: task.status,
-      })
-    seen.set(taskId, { status: task.status, rows: history.length })
-    return task
-  }
-  return {
-    look: async (rootId: string): Promise<Outcome> => {
-      // The child first: it ends before its parent goes on.
-      const calls = (await client.get<TaskView>(`/api/v1/tasks/${rootId}`)).tool_calls
-      const spawned = calls.find(call => call.tool === 'sub_agent')?.result?.data as
-        | { spawned_sub_task_ids?: string[] }
-        | undefined
-      const childId = spawned?.spawned_sub_task_ids?.[0]
-      const child = childId ? await lookAt(childId) : undefined
-      return { root: await lookAt(rootId), child }
-    },
-  }
-}
-
-const tellRow = (timeline: Timeline, actor: Actor, row: HistoryRow, taskId: string) => {
-  const fields = { task_id: taskId }
-  if (row.role === 'user') return
-  if (row.role === 'tool')
-    return timeline.tell(actor, 'tool-answered', `${row.tool} answers: ${row.text}`, fields)
-  for (const call of row.tool_calls ?? [])
-    timeline.tell(actor, 'tool-called', `calls ${call.tool} ${call.arguments}`, fields)
-  if (row.text) timeline.tell(actor, 'model-answered', row.text, fields)
 }
 
 const resultOf = <T>(task: TaskView | undefined, operation: string): T => {
