@@ -105,8 +105,12 @@ export const handOn = async (task: Task): Promise<TickOutcome> => {
   return outcomeOf('again')
 }
 
-/** Lets go of the lease, so that the next tick need not wait for its end. */
-export const release = (task: Task) => writeHeld(task, { remove: ['leaseUntil'] })
+/**
+ * Lets go of the lease, so that the next tick need not wait for its end. The fence rises as well: a
+ * renewal that is still on its way would take the lease again.
+ */
+export const release = (task: Task) =>
+  writeHeld(task, { remove: ['leaseUntil'], add: { fence: 1 } })
 
 const end = async (
   task: Task,
