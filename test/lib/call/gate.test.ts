@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import type { Agent } from '../../../lib/agent/agent.ts'
 import { digestOf } from '../../../lib/call/digest.ts'
 import { type Admission, admit } from '../../../lib/call/gate.ts'
 import { AppError, type ErrorCode } from '../../../lib/core/errors.ts'
@@ -10,19 +9,10 @@ import { newId } from '../../../lib/core/ids.ts'
 import type { Found, Key } from '../../../lib/data/table.ts'
 import { defineTool } from '../../../lib/tool/define.ts'
 import { setting } from '../../../lib/tool/setting.ts'
+import { agent } from '../../agent-row.ts'
 
 // What settings are fingerprinted with.
 process.env.ESPALIER_SETTINGS_KEYS = `k1:${randomBytes(32).toString('base64')}`
-
-const agent: Agent = {
-  id: newId('agent'),
-  principalId: newId('user'),
-  name: 'Agent',
-  systemPrompt: '',
-  model: { provider: 'rehearsal', name: 'script' },
-  maxSteps: 10,
-  createdAt: '2026-01-01T00:00:00.000Z',
-}
 
 /** What a batched read would have found. */
 const foundOf = (items: Record<string, unknown>): Found => ({

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Agent } from '../../../lib/agent/agent.ts'
 import { newId } from '../../../lib/core/ids.ts'
 import { DUE_SHARDS, dueIndex } from '../../../lib/data/due.ts'
 import * as table from '../../../lib/data/table.ts'
@@ -26,19 +25,10 @@ import {
   TERMINAL,
   taskKey,
 } from '../../../lib/task/task.ts'
+import { agent } from '../../agent-row.ts'
 import { useLocalTable } from '../../local-table.ts'
 
 useLocalTable()
-
-const agent: Agent = {
-  id: newId('agent'),
-  principalId: newId('user'),
-  name: 'Agent',
-  systemPrompt: '',
-  model: { provider: 'rehearsal', name: 'script' },
-  maxSteps: 10,
-  createdAt: '2026-01-01T00:00:00.000Z',
-}
 
 const make = async (place?: Pick<Task, 'rootId' | 'parentId' | 'lineage' | 'depth'>) =>
   (await createTask({ id: newId('task'), agent, prompt: 'Hello', ...(place ? { place } : {}) }))
