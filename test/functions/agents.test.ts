@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Id } from '../../lib/core/ids.ts'
-import { dataOf, startWorld, type World } from '../world.ts'
+import { describe, expect, it } from 'vitest'
+import { agent, useAgent, world } from '../use-world.ts'
+import { dataOf } from '../world.ts'
 
 type ToolView = { tool: string; enabled: boolean; missing_required: string[] }
 
-let world: World
-let agent: Id<'agent'>
-beforeAll(async () => {
-  world = await startWorld()
-  agent = await world.createAgent(['time'])
-})
-afterAll(() => world.stop())
+useAgent(['time'])
 
 const toolsOf = async (id: string): Promise<ToolView[]> =>
   dataOf<{ tools: ToolView[] }>(await world.request('GET', `/api/v1/agents/${id}`)).tools

@@ -1,15 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Id } from '../../lib/core/ids.ts'
+import { describe, expect, it } from 'vitest'
 import { currentUsage } from '../../lib/data/usage.ts'
-import { startWorld, type World } from '../world.ts'
+import { agent, useAgent, world } from '../use-world.ts'
 
-let world: World
-let agent: Id<'agent'>
-beforeAll(async () => {
-  world = await startWorld()
-  agent = await world.createAgent(['time'])
-})
-afterAll(() => world.stop())
+useAgent(['time'])
 
 /** One batched read for the gate, the call's record as it starts, and what came of it. */
 const READ_START_RESULT = 3

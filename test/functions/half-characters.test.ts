@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { defineTool } from '../../lib/tool/define.ts'
-import { type CallView, dataOf, startWorld, type World } from '../world.ts'
+import { agent, useAgent, world } from '../use-world.ts'
+import { type CallView, dataOf } from '../world.ts'
 
 // Half of a pair of surrogates is a text that no database takes: models write them, and whoever
 // cuts a text makes them.
@@ -27,13 +28,7 @@ const probe = defineTool({
   },
 })
 
-let world: World
-let agent: string
-beforeAll(async () => {
-  world = await startWorld([probe])
-  agent = await world.createAgent(['probe', 'calculator'])
-})
-afterAll(() => world.stop())
+useAgent(['probe', 'calculator'], [probe])
 
 describe('half a character', () => {
   it('in a model’s call and in a tool’s result stops no task, and what was approved runs', async () => {

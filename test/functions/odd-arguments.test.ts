@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startWorld, type World } from '../world.ts'
+import { describe, expect, it } from 'vitest'
+import { agent, useAgent, world } from '../use-world.ts'
 
 // What a model may write where arguments belong, and nobody would.
 
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
-let world: World
-let agent: string
-beforeAll(async () => {
-  world = await startWorld()
-  agent = await world.createAgent(['media', 'calculator'])
-})
-afterAll(() => world.stop())
+useAgent(['media', 'calculator'])
 
 const refusalOf = async (line: string) => {
   const id = await world.createTask(agent, line, '', '/calculator calculate {"expression": "1+1"}')

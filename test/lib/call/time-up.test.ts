@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import * as z from 'zod'
 import { getCall } from '../../../lib/call/tool-call.ts'
-import { derivedId, type Id } from '../../../lib/core/ids.ts'
+import { derivedId } from '../../../lib/core/ids.ts'
 import { defineTool } from '../../../lib/tool/define.ts'
 import { sweep } from '../../../lib/workflow/sweep.ts'
 import { wake } from '../../../lib/workflow/wake.ts'
-import { startWorld, until, type World } from '../../world.ts'
+import { agent, useAgent, world } from '../../use-world.ts'
+import { until } from '../../world.ts'
 
 const letGo: (() => void)[] = []
 let effects = 0
@@ -47,13 +48,7 @@ const probe = defineTool({
   },
 })
 
-let world: World
-let agent: Id<'agent'>
-beforeAll(async () => {
-  world = await startWorld([probe])
-  agent = await world.createAgent(['probe'])
-})
-afterAll(() => world.stop())
+useAgent(['probe'], [probe])
 
 it('an operation that may run once and takes too long has not failed: a person has to say', async () => {
   const id = await world.createTask(agent, '/probe once {}')

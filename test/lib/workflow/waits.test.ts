@@ -1,5 +1,5 @@
 import { DescribeExecutionCommand, StopExecutionCommand } from '@aws-sdk/client-sfn'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { tools } from '../../../functions/tools/index.ts'
 import { stepFunctions } from '../../../lib/aws/step-functions.ts'
@@ -13,7 +13,8 @@ import { LEASE_LOST, LEASE_MS, takeLease, writeHeld } from '../../../lib/workflo
 import { park } from '../../../lib/workflow/park.ts'
 import { MAX_TICKS_PER_GENERATION, STEP_RESERVE_MS, tick } from '../../../lib/workflow/tick.ts'
 import { deliverTo, wake } from '../../../lib/workflow/wake.ts'
-import { startWorld, until, type World } from '../../world.ts'
+import { agent, useAgent, world } from '../../use-world.ts'
+import { until } from '../../world.ts'
 
 /** Lets a test hold an operation in the middle. */
 const gate = { open: () => {}, entered: 0, wait: Promise.resolve() }
@@ -53,14 +54,7 @@ const probe = defineTool({
   },
 })
 
-let world: World
-let agent: Id<'agent'>
-
-beforeAll(async () => {
-  world = await startWorld([probe])
-  agent = await world.createAgent(['probe'])
-})
-afterAll(() => world.stop())
+useAgent(['probe'], [probe])
 
 const context = { tools, remainingMs: () => 900_000 }
 const runTick = (task: Pick<Task, 'id' | 'generation'>, options: Partial<typeof context> = {}) =>
