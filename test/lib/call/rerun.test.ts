@@ -1,23 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import * as z from 'zod'
+import { describe, expect, it } from 'vitest'
 import { runStored } from '../../../lib/call/stored.ts'
 import { callKey, getCall, ToolCall } from '../../../lib/call/tool-call.ts'
 import type { Id } from '../../../lib/core/ids.ts'
 import * as table from '../../../lib/data/table.ts'
 import { defineTool } from '../../../lib/tool/define.ts'
 import { setting } from '../../../lib/tool/setting.ts'
-import { startWorld, type World } from '../../world.ts'
+import { counted as operation, runs } from '../../probe.ts'
+import { agent, useAgent, world } from '../../use-world.ts'
 
-let runs = 0
-const operation = {
-  parameters: z.object({}),
-  requiresApprovalByDefault: true,
-  describe: () => 'Do it',
-  execute: async () => {
-    runs += 1
-    return 'done'
-  },
-}
 const probe = defineTool({
   name: 'probe',
   description: 'Counts its runs.',
@@ -28,13 +18,7 @@ const probe = defineTool({
   },
 })
 
-let world: World
-let agent: Id<'agent'>
-beforeAll(async () => {
-  world = await startWorld([probe])
-  agent = await world.createAgent(['probe'])
-})
-afterAll(() => world.stop())
+useAgent(['probe'], [probe])
 
 /** An approved call whose function started it, and died before it said what came of it. */
 const deadCall = async (effect: string) => {

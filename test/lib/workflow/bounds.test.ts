@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import * as z from 'zod'
+import { beforeAll, expect, it } from 'vitest'
 import type { Id } from '../../../lib/core/ids.ts'
 import * as table from '../../../lib/data/table.ts'
 import { MAX_HANDOVERS } from '../../../lib/task/create.ts'
@@ -7,27 +6,22 @@ import { Ledger, ledgerKey, MAX_TREE_STEPS } from '../../../lib/task/ledger.ts'
 import { getTask, type Task } from '../../../lib/task/task.ts'
 import { defineTool } from '../../../lib/tool/define.ts'
 import { MAX_CALLS_PER_STEP, readConversation } from '../../../lib/workflow/conversation.ts'
-import { startWorld, type World } from '../../world.ts'
+import { ask } from '../../probe.ts'
+import { useWorld, world } from '../../use-world.ts'
 
 const probe = defineTool({
   name: 'probe',
   description: 'Asks first.',
   operations: {
-    ask: {
-      description: 'Ask first.',
-      parameters: z.object({}),
-      requiresApprovalByDefault: true,
-      describe: () => 'Ask',
-      execute: async () => 'asked',
-    },
+    ask,
   },
 })
 
-let world: World
+useWorld([probe])
+
 let agents: [Id<'agent'>, Id<'agent'>]
 
 beforeAll(async () => {
-  world = await startWorld([probe])
   agents = [
     await world.createAgent(['probe', 'sub_agent']),
     await world.createAgent(['probe', 'sub_agent']),
@@ -37,7 +31,6 @@ beforeAll(async () => {
     await world.override(agent, 'sub_agent.handover', { requires_approval: false })
   }
 })
-afterAll(() => world.stop())
 
 const calls = (count: number) => Array.from({ length: count }, () => '/nothing')
 

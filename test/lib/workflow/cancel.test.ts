@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import * as z from 'zod'
 import { dynamodb } from '../../../lib/aws/dynamodb.ts'
 import { derivedId, type Id } from '../../../lib/core/ids.ts'
@@ -6,7 +6,10 @@ import * as table from '../../../lib/data/table.ts'
 import { getLedger } from '../../../lib/task/ledger.ts'
 import { Task, taskKey } from '../../../lib/task/task.ts'
 import { defineTool } from '../../../lib/tool/define.ts'
-import { startWorld, until, type World } from '../../world.ts'
+import { ask } from '../../probe.ts'
+import { useWorld, world } from '../../use-world.ts'
+import { until } from '../../world.ts'
+import { line, mayAsk } from './sub-agent.ts'
 
 let sent = 0
 const probe = defineTool({
@@ -22,34 +25,21 @@ const probe = defineTool({
         return 'sent'
       },
     },
-    ask: {
-      description: 'Ask first.',
-      parameters: z.object({}),
-      requiresApprovalByDefault: true,
-      describe: () => 'Ask',
-      execute: async () => 'asked',
-    },
+    ask,
   },
 })
 
-let world: World
+useWorld([probe])
+
 let boss: Id<'agent'>
 let helper: Id<'agent'>
 
 beforeAll(async () => {
-  world = await startWorld([probe])
   helper = await world.createAgent(['probe', 'sub_agent'], { name: 'Helper' })
   boss = await world.createAgent(['probe', 'sub_agent'], { name: 'Boss' })
-  await world.setSettings(boss, 'sub_agent', { allowed_target_agents: [helper] })
-  await world.setSettings(helper, 'sub_agent', { allowed_target_agents: [boss] })
-  for (const agent of [boss, helper])
-    for (const operation of ['sub_agent', 'handover'])
-      await world.override(agent, `sub_agent.${operation}`, { requires_approval: false })
+  await mayAsk(boss, helper)
+  await mayAsk(helper, boss)
 })
-afterAll(() => world.stop())
-
-const line = (operation: 'sub_agent' | 'handover', target: string, ...prompt: string[]) =>
-  `/sub_agent ${operation} ${JSON.stringify({ target_agent_id: target, prompt: prompt.join('\n') })}`
 
 const cancel = async (id: string) =>
   (await world.request('POST', `/api/v1/tasks/${id}/cancel`)).body.data

@@ -1,23 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { getAgent } from '../../../lib/agent/agent.ts'
 import { derivedId, type Id, idOf, newId } from '../../../lib/core/ids.ts'
 import { createTask } from '../../../lib/task/create.ts'
 import { defineTool } from '../../../lib/tool/define.ts'
 import { result } from '../../../lib/tool/result.ts'
-import { startWorld, until, type World } from '../../world.ts'
+import { ask } from '../../probe.ts'
+import { useWorld, world } from '../../use-world.ts'
+import { until } from '../../world.ts'
+import { line, mayAsk } from './sub-agent.ts'
 
 const probe = defineTool({
   name: 'probe',
   description: 'Asks first, or hands over without having said that it does.',
   operations: {
-    ask: {
-      description: 'Ask first.',
-      parameters: z.object({}),
-      requiresApprovalByDefault: true,
-      describe: () => 'Ask',
-      execute: async () => 'asked',
-    },
+    ask,
     pass: {
       description: 'Hand over to a task that is there.',
       parameters: z.object({ to: idOf('task') }),
@@ -28,31 +25,25 @@ const probe = defineTool({
   },
 })
 
-let world: World
+useWorld([probe])
+
 let boss: Id<'agent'>
 let helper: Id<'agent'>
 
 beforeAll(async () => {
-  world = await startWorld([probe])
   helper = await world.createAgent(['probe'], { name: 'Helper' })
   boss = await world.createAgent(['probe', 'sub_agent'], { name: 'Boss' })
-  await world.setSettings(boss, 'sub_agent', { allowed_target_agents: [helper] })
-  for (const operation of ['sub_agent', 'handover'])
-    await world.override(boss, `sub_agent.${operation}`, { requires_approval: false })
+  await mayAsk(boss, helper)
 })
-afterAll(() => world.stop())
-
-const line = (operation: 'sub_agent' | 'handover', ...prompt: string[]) =>
-  `/sub_agent ${operation} ${JSON.stringify({ target_agent_id: helper, prompt: prompt.join('\n') })}`
 
 describe('a handover in a step with other calls', () => {
   it('is refused, and the model can make it again alone', async () => {
     const id = await world.createTask(
       boss,
       '/probe ask {}',
-      line('handover', 'Hello'),
+      line('handover', helper, 'Hello'),
       '',
-      line('handover', 'Hello again'),
+      line('handover', helper, 'Hello again'),
     )
     const [approval] = await world.untilApproval(id)
     const [, refused] = (await world.getTask(id)).tool_calls
@@ -71,7 +62,7 @@ describe('a handover in a step with other calls', () => {
     const id = await world.createTask(
       boss,
       '/probe ask {}',
-      line('sub_agent', '/probe ask {}'),
+      line('sub_agent', helper, '/probe ask {}'),
       `/probe pass ${JSON.stringify({ to: successor })}`,
     )
     const task = await world.untilTask(id, 'COMPLETED')

@@ -1,11 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import type { Id } from '../../../lib/core/ids.ts'
 import { MAX_DEPTH } from '../../../lib/task/create.ts'
 import { getLedger } from '../../../lib/task/ledger.ts'
 import { defineTool } from '../../../lib/tool/define.ts'
 import { setting } from '../../../lib/tool/setting.ts'
-import { type Person, startWorld, type TaskView, until, type World } from '../../world.ts'
+import { ask } from '../../probe.ts'
+import { useWorld, world } from '../../use-world.ts'
+import { type Person, type TaskView, until } from '../../world.ts'
+import { line, mayAsk } from './sub-agent.ts'
 
 let release = () => {}
 let held = 0
@@ -25,40 +28,25 @@ const probe = defineTool({
           release = () => resolve('held')
         }),
     },
-    ask: {
-      description: 'Ask first.',
-      parameters: z.object({}),
-      requiresApprovalByDefault: true,
-      describe: () => 'Ask',
-      execute: async () => 'asked',
-    },
+    ask,
   },
 })
 
-let world: World
+useWorld([probe])
+
 let boss: Id<'agent'>
 let helper: Id<'agent'>
 let stranger: Person
 let foreign: Id<'agent'>
 
 beforeAll(async () => {
-  world = await startWorld([probe])
   helper = await world.createAgent(['calculator', 'probe', 'sub_agent'], { name: 'Helper' })
   boss = await world.createAgent(['calculator', 'probe', 'sub_agent'], { name: 'Boss' })
   stranger = await world.createPerson()
   foreign = await world.createAgent([], { key: stranger.key })
-  await world.setSettings(boss, 'sub_agent', {
-    allowed_target_agents: [helper, boss, foreign, `agent_${'0'.repeat(26)}`],
-  })
-  await world.setSettings(helper, 'sub_agent', { allowed_target_agents: [boss, helper] })
-  for (const agent of [boss, helper])
-    for (const operation of ['sub_agent', 'handover'])
-      await world.override(agent, `sub_agent.${operation}`, { requires_approval: false })
+  await mayAsk(boss, helper, boss, foreign, `agent_${'0'.repeat(26)}`)
+  await mayAsk(helper, boss, helper)
 })
-afterAll(() => world.stop())
-
-const line = (operation: 'sub_agent' | 'handover', target: string, ...prompt: string[]) =>
-  `/sub_agent ${operation} ${JSON.stringify({ target_agent_id: target, prompt: prompt.join('\n') })}`
 
 const calculate = (expression: string) => `/calculator calculate ${JSON.stringify({ expression })}`
 

@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import * as z from 'zod'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { lambda } from '../../../lib/aws/lambda.ts'
 import { MAX_START_MS } from '../../../lib/call/give-up.ts'
 import {
@@ -15,18 +14,9 @@ import { DUE_SHARDS, listAllDue } from '../../../lib/data/due.ts'
 import * as table from '../../../lib/data/table.ts'
 import { defineTool } from '../../../lib/tool/define.ts'
 import { sweep } from '../../../lib/workflow/sweep.ts'
-import { startWorld, type World } from '../../world.ts'
+import { counted as operation, runs } from '../../probe.ts'
+import { agent, useAgent, world } from '../../use-world.ts'
 
-let runs = 0
-const operation = {
-  parameters: z.object({}),
-  requiresApprovalByDefault: true,
-  describe: () => 'Do it',
-  execute: async () => {
-    runs += 1
-    return 'done'
-  },
-}
 const probe = defineTool({
   name: 'probe',
   description: 'Counts its runs.',
@@ -42,13 +32,7 @@ const probe = defineTool({
   },
 })
 
-let world: World
-let agent: Id<'agent'>
-beforeAll(async () => {
-  world = await startWorld([probe])
-  agent = await world.createAgent(['probe'])
-})
-afterAll(() => world.stop())
+useAgent(['probe'], [probe])
 
 const inMilliseconds = (milliseconds: number) => ({
   now: () => new Date(Date.now() + milliseconds),

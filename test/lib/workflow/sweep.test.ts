@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import * as z from 'zod'
 import { getAgent } from '../../../lib/agent/agent.ts'
 import { stepFunctions } from '../../../lib/aws/step-functions.ts'
@@ -13,18 +13,10 @@ import { defineTool } from '../../../lib/tool/define.ts'
 import { MAX_STALLS } from '../../../lib/workflow/stall.ts'
 import { sweep } from '../../../lib/workflow/sweep.ts'
 import { wake } from '../../../lib/workflow/wake.ts'
-import { startWorld, until, type World } from '../../world.ts'
+import { counted as operation, runs } from '../../probe.ts'
+import { agent, useAgent, world } from '../../use-world.ts'
+import { until } from '../../world.ts'
 
-let runs = 0
-const operation = {
-  parameters: z.object({}),
-  requiresApprovalByDefault: true,
-  describe: () => 'Do it',
-  execute: async () => {
-    runs += 1
-    return 'done'
-  },
-}
 const probe = defineTool({
   name: 'probe',
   description: 'Does one thing, once or again.',
@@ -35,14 +27,7 @@ const probe = defineTool({
   },
 })
 
-let world: World
-let agent: Id<'agent'>
-
-beforeAll(async () => {
-  world = await startWorld([probe])
-  agent = await world.createAgent(['probe'])
-})
-afterAll(() => world.stop())
+useAgent(['probe'], [probe])
 
 const inMinutes = (minutes: number) => ({
   now: () => new Date(Date.now() + minutes * 60_000),

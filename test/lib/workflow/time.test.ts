@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import * as z from 'zod'
 import { tools } from '../../../functions/tools/index.ts'
 import { getAgent } from '../../../lib/agent/agent.ts'
-import { type Id, newId } from '../../../lib/core/ids.ts'
+import { newId } from '../../../lib/core/ids.ts'
 import * as table from '../../../lib/data/table.ts'
 import { createTask } from '../../../lib/task/create.ts'
 import { getTask, Task, taskKey } from '../../../lib/task/task.ts'
@@ -10,7 +10,9 @@ import { defineTool } from '../../../lib/tool/define.ts'
 import { goOnAfterFailure, MAX_STALLS } from '../../../lib/workflow/stall.ts'
 import { CALL_RESERVE_MS } from '../../../lib/workflow/step-calls.ts'
 import { STEP_RESERVE_MS, tick } from '../../../lib/workflow/tick.ts'
-import { startWorld, until, type World } from '../../world.ts'
+import { ask } from '../../probe.ts'
+import { agent, useAgent, world } from '../../use-world.ts'
+import { until } from '../../world.ts'
 
 /** What a tick's function has left; each call takes some of it. */
 let remaining = 0
@@ -28,23 +30,11 @@ const probe = defineTool({
         return 'taken'
       },
     },
-    ask: {
-      description: 'Ask first.',
-      parameters: z.object({}),
-      requiresApprovalByDefault: true,
-      describe: () => 'Ask',
-      execute: async () => 'asked',
-    },
+    ask,
   },
 })
 
-let world: World
-let agent: Id<'agent'>
-beforeAll(async () => {
-  world = await startWorld([probe])
-  agent = await world.createAgent(['probe'])
-})
-afterAll(() => world.stop())
+useAgent(['probe'], [probe])
 
 it('a tick begins a call only where there is time for it, and the next one goes on', async () => {
   const id = newId('task')

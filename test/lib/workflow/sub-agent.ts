@@ -1,0 +1,12 @@
+import { world } from '../../use-world.ts'
+
+/** A prompt's line that has the rehearsal ask an agent, or hand over to it, with this prompt. */
+export const line = (operation: 'sub_agent' | 'handover', target: string, ...prompt: string[]) =>
+  `/sub_agent ${operation} ${JSON.stringify({ target_agent_id: target, prompt: prompt.join('\n') })}`
+
+/** Lets an agent ask these others and hand over to them, without anyone's approval. */
+export const mayAsk = async (agent: string, ...targets: string[]): Promise<void> => {
+  await world.setSettings(agent, 'sub_agent', { allowed_target_agents: targets })
+  for (const operation of ['sub_agent', 'handover'])
+    await world.override(agent, `sub_agent.${operation}`, { requires_approval: false })
+}
