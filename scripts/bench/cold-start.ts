@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -19,10 +19,13 @@ const CHILD = path.join(import.meta.dirname, 'child.ts')
 
 type Sample = { importMs: number; callMs: number }
 
-const bundle = async (entry: string, outfile: string): Promise<number> => {
+/** Bundles as a deploy does; returns the entry's file, and the bytes of all files together. */
+const bundle = async (entry: string, outdir: string): Promise<{ file: string; bytes: number }> => {
   await build({
-    entryPoints: [entry],
-    outfile,
+    entryPoints: { index: entry },
+    outdir,
+    splitting: true,
+    outExtension: { '.js': '.mjs' },
     bundle: true,
     minify: true,
     platform: 'node',
@@ -34,7 +37,12 @@ const bundle = async (entry: string, outfile: string): Promise<number> => {
       js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
     },
   })
-  return (await stat(outfile)).size
+  const files = (await readdir(outdir)).map(name => path.join(outdir, name))
+  const sizes = await Promise.all(files.map(async file => (await stat(file)).size))
+  return {
+    file: path.join(outdir, 'index.mjs'),
+    bytes: sizes.reduce((total, size) => total + size, 0),
+  }
 }
 
 const measure = async (file: string, event: unknown): Promise<Sample> => {
@@ -77,12 +85,11 @@ try {
     bare: path.join(import.meta.dirname, 'bare.ts'),
     'time now': path.join(import.meta.dirname, '../../functions/tools/time.ts'),
   }
-  const results: Record<string, { bytes: number; samples: Sample[] }> = {}
+  const results: Record<string, { file: string; bytes: number; samples: Sample[] }> = {}
   for (const [name, entry] of Object.entries(subjects))
-    results[name] = { bytes: await bundle(entry, path.join(directory, `${name}.mjs`)), samples: [] }
+    results[name] = { ...(await bundle(entry, path.join(directory, name))), samples: [] }
   for (let run = 0; run < RUNS; run++)
-    for (const [name, { samples }] of Object.entries(results))
-      samples.push(await measure(path.join(directory, `${name}.mjs`), event))
+    for (const { file, samples } of Object.values(results)) samples.push(await measure(file, event))
   const totals = Object.entries(results).map(([name, { bytes, samples }]) => {
     const importMs = median(samples.map(sample => sample.importMs))
     const callMs = median(samples.map(sample => sample.callMs))
