@@ -1,54 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import * as z from 'zod'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { stepFunctions } from '../../lib/aws/step-functions.ts'
 import { callKey, ToolCall } from '../../lib/call/tool-call.ts'
 import type { Id } from '../../lib/core/ids.ts'
 import * as table from '../../lib/data/table.ts'
-import { defineTool } from '../../lib/tool/define.ts'
-import { setting } from '../../lib/tool/setting.ts'
 import { sweep } from '../../lib/workflow/sweep.ts'
-import { type CallView, dataOf, startWorld, type World } from '../world.ts'
+import { useWorld, world } from '../use-world.ts'
+import { type CallView, dataOf } from '../world.ts'
+import { probe, sent, waiting } from './letters.ts'
 
-const runs: { text: string; sender: string }[] = []
-
-const probe = defineTool({
-  name: 'probe',
-  description: 'Sends letters, and keeps what it sent for the test.',
-  settings: {
-    sender: setting.text({ label: 'Sender', default: 'nobody' }),
-    secret: setting.password({ label: 'Secret' }),
-  },
-  operations: {
-    send: {
-      description: 'Send a letter.',
-      parameters: z.object({ text: z.string().min(1), copies: z.int().max(9).default(1) }),
-      requiresApprovalByDefault: true,
-      describe: ({ text, copies }) => `Send ${copies} of "${text}"`,
-      execute: async ({ parameters, settings }) => {
-        runs.push({ text: parameters.text, sender: settings.sender })
-        return `Sent ${parameters.text}`
-      },
-    },
-  },
-})
-
-let world: World
-let agent: Id<'agent'>
-
-beforeAll(async () => {
-  world = await startWorld([probe])
-})
-afterAll(() => world.stop())
-
-/** A new agent with the probe, and a task of it that waits for the approval of one letter. */
-const waiting = async (text: string) => {
-  agent = await world.createAgent(['probe', 'time'])
-  const taskId = await world.createTask(agent, `/probe send {"text": "${text}"}`)
-  const [call] = await world.untilApproval(taskId)
-  return { taskId, call }
-}
-
-const sent = (text: string) => runs.filter(run => run.text === text)
+useWorld([probe])
 
 /** Writes over a call's row what only the passing of time would. */
 const expireNow = (id: string) =>
@@ -152,7 +112,7 @@ describe('a call that asks for approval', () => {
 
 describe('several calls that ask for approval in one step', () => {
   const step = async (name: string) => {
-    agent = await world.createAgent(['probe', 'time'])
+    const agent = await world.createAgent(['probe', 'time'])
     const id = await world.createTask(
       agent,
       `/probe send {"text": "${name}-a"}`,
@@ -196,104 +156,6 @@ describe('several calls that ask for approval in one step', () => {
   })
 })
 
-describe('settings that change between approval and start', () => {
-  /** Approves while the operation can't start, by holding the task's wake back until later. */
-  const approvedUnder = async (text: string, change: () => Promise<unknown>) => {
-    const { taskId, call } = await waiting(text)
-    await change()
-    await world.decide(call, 'approve')
-    return { taskId, call }
-  }
-
-  it('puts the call up again, with a digest of its own', async () => {
-    const { taskId, call } = await approvedUnder('changed', () =>
-      world.setSettings(agent, 'probe', { sender: 'Mallory' }),
-    )
-    const again = await world
-      .untilApproval(taskId)
-      .then(async ([first]) =>
-        first.digest === call.digest ? await pendingAnew(taskId, call.digest) : first,
-      )
-    expect(again.id).toBe(call.id)
-    expect(again.digest).not.toBe(call.digest)
-    expect(again.decided_at).toBeNull()
-    expect(sent('changed')).toHaveLength(0)
-    expect((await world.decide(call, 'approve')).body.error?.code).toBe('DIGEST_MISMATCH')
-    await world.decide(again, 'approve')
-    await world.untilTask(taskId, 'COMPLETED')
-    expect(sent('changed')).toEqual([{ text: 'changed', sender: 'Mallory' }])
-  })
-
-  it('notices a password that changed', async () => {
-    const { taskId, call } = await approvedUnder('password', () =>
-      world.setSettings(agent, 'probe', { secret: 'hunter-2-hunter-2' }),
-    )
-    const again = await pendingAnew(taskId, call.digest)
-    await world.decide(again, 'reject')
-    await world.untilTask(taskId, 'COMPLETED')
-    expect(sent('password')).toHaveLength(0)
-  })
-
-  it('does not mind those of another tool', async () => {
-    const { taskId } = await approvedUnder('other', () =>
-      world.setSettings(agent, 'time', { timezone: 'Asia/Tokyo' }),
-    )
-    await world.untilTask(taskId, 'COMPLETED')
-    expect(sent('other')).toHaveLength(1)
-  })
-
-  it('asks for each form of its own: from one to another and back', async () => {
-    const { taskId, call: first } = await approvedUnder('there-and-back', () =>
-      world.setSettings(agent, 'probe', { sender: 'B' }),
-    )
-    const second = await pendingAnew(taskId, first.digest)
-    await world.setSettings(agent, 'probe', { sender: null })
-    await world.decide(second, 'approve')
-    // The first form was approved once; that approval was used up when it was put up again.
-    const third = await pendingAnew(taskId, second.digest)
-    expect(third.digest).toBe(first.digest)
-    expect(sent('there-and-back')).toHaveLength(0)
-    await world.decide(third, 'approve')
-    await world.untilTask(taskId, 'COMPLETED')
-    expect(sent('there-and-back')).toEqual([{ text: 'there-and-back', sender: 'nobody' }])
-  })
-
-  it('tells whoever approves that what they saw has changed, and asks about what would run', async () => {
-    const { call } = await waiting('seen')
-    await world.setSettings(agent, 'probe', { sender: 'Mallory' })
-    const answer = await world.decide(call, 'approve')
-    expect(answer.status).toBe(409)
-    const again = await world.getCall(call.id)
-    expect(answer.body.error?.details).toEqual({ digest: again.digest })
-    expect(again).toMatchObject({ status: 'PENDING_APPROVAL', decided_at: null })
-    await world.setSettings(agent, 'probe', { sender: null })
-    await world.decide(again, 'reject')
-  })
-
-  it('approves nothing of a tool that was disabled since; it can be rejected', async () => {
-    const { taskId, call } = await waiting('disabled')
-    const enable = `/api/v1/agents/${agent}/tools/probe/enable`
-    await world.request('DELETE', enable)
-    const answer = await world.decide(call, 'approve')
-    expect(answer).toMatchObject({ status: 403, body: { error: { code: 'TOOL_DISABLED' } } })
-    expect((await world.decide(call, 'reject')).status).toBe(200)
-    await world.untilTask(taskId, 'COMPLETED')
-    expect(sent('disabled')).toHaveLength(0)
-    await world.request('POST', enable)
-  })
-
-  const pendingAnew = async (taskId: string, digest: string): Promise<CallView> => {
-    for (let attempt = 0; attempt < 400; attempt++) {
-      const found = (await world.approvals()).find(
-        call => call.task_id === taskId && call.digest !== digest,
-      )
-      if (found) return found
-      await new Promise(resolve => setTimeout(resolve, 15))
-    }
-    throw new Error('It was not put up again.')
-  }
-})
-
 describe('an approval that nobody gave in time', () => {
   it('runs nothing when it is given after all', async () => {
     const { taskId, call } = await waiting('late')
@@ -309,7 +171,7 @@ describe('an approval that nobody gave in time', () => {
   })
 
   it('ends as expired where nothing but time passes, outside of tasks too', async () => {
-    agent = await world.createAgent(['probe'])
+    const agent = await world.createAgent(['probe'])
     const answer = await world.run(
       agent,
       'probe.send',
@@ -345,7 +207,7 @@ it('a decision is answered where its task can’t be told at once: the sweeper t
 
 describe('an approval outside of tasks', () => {
   it('answers 202, runs once when approved, and keeps its result for whoever asked', async () => {
-    agent = await world.createAgent(['probe'])
+    const agent = await world.createAgent(['probe'])
     const { key } = await world.createAgentKey(agent)
     const ask = () =>
       world.run(
@@ -375,6 +237,7 @@ describe('an approval outside of tasks', () => {
 })
 
 describe('the lifting of an approval', () => {
+  let agent: Id<'agent'>
   const path = (operation: string) => `/api/v1/agents/${agent}/tools/${operation}`
   const lift = (operation: string, requires_approval: boolean | null, key?: string) =>
     world.request('PATCH', path(operation.replace('.', '/operations/')), {
