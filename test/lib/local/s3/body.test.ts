@@ -12,16 +12,12 @@ import {
   HeadObjectCommand,
   PutObjectCommand,
 } from '@aws-sdk/client-s3'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { MAX_PUT_BYTES } from '../../../../lib/local/s3/body.ts'
 import { digestOf } from '../../../../lib/local/s3/checksum.ts'
-import { BUCKET, REGION, refusalOf, signerOf, startTestS3, type TestS3 } from './harness.ts'
+import { BUCKET, REGION, refusalOf, s3, signerOf, useTestS3 } from './harness.ts'
 
-let s3: TestS3
-beforeAll(async () => {
-  s3 = await startTestS3()
-})
-afterAll(() => s3.stop())
+useTestS3()
 
 const read = async (Key: string): Promise<Buffer> => {
   const { Body } = await s3.client().send(new GetObjectCommand({ Bucket: BUCKET, Key }))

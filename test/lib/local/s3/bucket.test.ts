@@ -12,16 +12,12 @@ import {
   PutObjectCommand,
 } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { matchingRule } from '../../../../lib/local/s3/cors-rule.ts'
 import { startS3 } from '../../../../lib/local/s3/server.ts'
-import { BUCKET, CREDENTIALS, refusalOf, startTestS3, type TestS3 } from './harness.ts'
+import { BUCKET, CREDENTIALS, refusalOf, s3, useTestS3 } from './harness.ts'
 
-let s3: TestS3
-beforeAll(async () => {
-  s3 = await startTestS3()
-})
-afterAll(() => s3.stop())
+useTestS3()
 
 describe('a bucket', () => {
   const create = (Bucket: string) => s3.client().send(new CreateBucketCommand({ Bucket }))

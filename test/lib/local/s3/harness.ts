@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CreateBucketCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { SignatureV4 } from '@smithy/signature-v4'
+import { afterAll, beforeAll } from 'vitest'
 import { setLogSink } from '../../../../lib/core/log.ts'
 import { type S3Server, startS3 } from '../../../../lib/local/s3/server.ts'
 
@@ -32,7 +33,18 @@ export type Wire = {
   body?: string | Buffer
 }
 
-export type TestS3 = Awaited<ReturnType<typeof startTestS3>>
+type TestS3 = Awaited<ReturnType<typeof startTestS3>>
+
+/** The server of this file's tests, from the first `beforeAll` after `useTestS3` on. */
+export let s3: TestS3
+
+/** Starts a server for a file's tests, and stops it. */
+export const useTestS3 = (): void => {
+  beforeAll(async () => {
+    s3 = await startTestS3()
+  })
+  afterAll(() => s3.stop())
+}
 
 /** A server of its own in a folder of its own, with one bucket. */
 export const startTestS3 = async () => {

@@ -7,19 +7,15 @@ import {
   PutObjectCommand,
 } from '@aws-sdk/client-s3'
 import * as fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createCatalog } from '../../../../lib/local/s3/catalog.ts'
 import { MAX_DELETE_KEYS } from '../../../../lib/local/s3/delete-objects.ts'
 import { listObjects, MAX_LIST_ENTRIES } from '../../../../lib/local/s3/list.ts'
 import { createSigner } from '../../../../lib/local/s3/signature.ts'
 import { childrenOf, parseXml, textOf } from '../../../../lib/local/s3/xml.ts'
-import { BUCKET, CREDENTIALS, REGION, refusalOf, startTestS3, type TestS3 } from './harness.ts'
+import { BUCKET, CREDENTIALS, REGION, refusalOf, s3, useTestS3 } from './harness.ts'
 
-let s3: TestS3
-beforeAll(async () => {
-  s3 = await startTestS3()
-})
-afterAll(() => s3.stop())
+useTestS3()
 
 const put = (Key: string, bucket = BUCKET) =>
   s3.client().send(new PutObjectCommand({ Bucket: bucket, Key, Body: 'x' }))

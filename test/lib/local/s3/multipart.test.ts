@@ -13,17 +13,13 @@ import {
   PutObjectCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { digestOf } from '../../../../lib/local/s3/checksum.ts'
 import { MIN_PART_BYTES } from '../../../../lib/local/s3/complete-upload.ts'
 import { MAX_PART_NUMBER } from '../../../../lib/local/s3/multipart.ts'
-import { BUCKET, refusalOf, startTestS3, type TestS3 } from './harness.ts'
+import { BUCKET, refusalOf, s3, useTestS3 } from './harness.ts'
 
-let s3: TestS3
-beforeAll(async () => {
-  s3 = await startTestS3()
-})
-afterAll(() => s3.stop())
+useTestS3()
 
 const FIRST = randomBytes(MIN_PART_BYTES)
 const LAST = randomBytes(1000)

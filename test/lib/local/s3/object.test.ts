@@ -9,16 +9,12 @@ import {
   PutObjectCommand,
   type PutObjectCommandInput,
 } from '@aws-sdk/client-s3'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { MAX_METADATA_BYTES } from '../../../../lib/local/s3/object-headers.ts'
 import { MAX_KEY_BYTES } from '../../../../lib/local/s3/request.ts'
-import { BUCKET, refusalOf, startTestS3, type TestS3 } from './harness.ts'
+import { BUCKET, refusalOf, s3, useTestS3 } from './harness.ts'
 
-let s3: TestS3
-beforeAll(async () => {
-  s3 = await startTestS3()
-})
-afterAll(() => s3.stop())
+useTestS3()
 
 type Options = Partial<PutObjectCommandInput>
 const put = (Key: string, Body: string, options: Options = {}) =>

@@ -3,15 +3,11 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GetObjectCommand } from '@aws-sdk/client-s3'
 import { createPresignedPost, type PresignedPostOptions } from '@aws-sdk/s3-presigned-post'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { MAX_FORM_BYTES } from '../../../../lib/local/s3/form.ts'
-import { BUCKET, refusalOf, startTestS3, type TestS3 } from './harness.ts'
+import { BUCKET, refusalOf, s3, useTestS3 } from './harness.ts'
 
-let s3: TestS3
-beforeAll(async () => {
-  s3 = await startTestS3()
-})
-afterAll(() => s3.stop())
+useTestS3()
 
 const [MINIMUM, MAXIMUM] = [10, 100]
 const POLICY: PresignedPostOptions = {

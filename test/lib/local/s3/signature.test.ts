@@ -1,19 +1,17 @@
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import {
   MAX_CLOCK_SKEW_MS,
   MAX_PRESIGNED_SECONDS,
 } from '../../../../lib/local/s3/authentication.ts'
-import { BUCKET, refusalOf, startTestS3, type TestS3 } from './harness.ts'
+import { BUCKET, refusalOf, s3, useTestS3 } from './harness.ts'
 
-let s3: TestS3
+useTestS3()
 beforeAll(async () => {
-  s3 = await startTestS3()
   await s3.client().send(new PutObjectCommand({ Bucket: BUCKET, Key: 'a', Body: 'hello' }))
   await s3.client().send(new PutObjectCommand({ Bucket: BUCKET, Key: 'b', Body: 'secret' }))
 })
-afterAll(() => s3.stop())
 
 const SECOND_MS = 1000
 
