@@ -5,7 +5,7 @@ import { governedAgent } from '../../lib/http/access.ts'
 import { authenticated, createApp, type Env, handlerOf } from '../../lib/http/app.ts'
 import { objectOf, readBody } from '../../lib/http/request.ts'
 import { type Caller, governs } from '../../lib/principal/caller.ts'
-import { PrincipalId } from '../../lib/principal/principal.ts'
+import { PrincipalId, principalExists } from '../../lib/principal/principal.ts'
 import {
   cascade,
   cascadeKeys,
@@ -39,8 +39,11 @@ const layers: { path: string; placeOf: (context: Context<Env>) => Promise<Place>
   },
   {
     path: '/api/v1/principals/:id/tools/:tool/settings',
-    placeOf: context => {
-      const principalId = governedPrincipal(context.get('caller'), context.req.param('id') ?? '')
+    placeOf: async context => {
+      const principalId = await governedPrincipal(
+        context.get('caller'),
+        context.req.param('id') ?? '',
+      )
       return { owner: principalId, scope: { principalId } }
     },
   },
@@ -79,9 +82,12 @@ const namedTool = async (context: Context<Env>): Promise<Tool> => {
   return tool
 }
 
-const governedPrincipal = (caller: Caller, text: string): PrincipalId => {
+/** A principal that there is: an admin governs everyone, and a mistyped id is no one. */
+const governedPrincipal = async (caller: Caller, text: string): Promise<PrincipalId> => {
   const parsed = PrincipalId.safeParse(text)
   if (!parsed.success || !governs(caller, parsed.data)) throw notFound('principal', text)
+  if (parsed.data !== caller.principalId && !(await principalExists(parsed.data)))
+    throw notFound('principal', text)
   return parsed.data
 }
 

@@ -19,3 +19,6 @@ export type User = z.infer<typeof User>
 export const principalKey = (id: PrincipalId): table.Key => ({ pk: id, sk: 'principal' })
 
 export const createUser = (user: User) => table.insert(User, user, { key: principalKey(user.id) })
+
+export const principalExists = async (id: PrincipalId): Promise<boolean> =>
+  (await table.get(User, principalKey(id))) !== undefined

@@ -89,13 +89,16 @@ export const retryOrFail = async (
 ): Promise<TickOutcome> => {
   const details = error.details as ModelErrorDetails
   const failures = task.failures + 1
+  const code = details.kind.toUpperCase().replaceAll('-', '_')
+  const { message } = error
   if (!details.is_retryable || failures >= MAX_MODEL_FAILURES)
-    return fail(task, details.kind.toUpperCase().replaceAll('-', '_'), error.message, clock)
+    return fail(task, code, message, clock)
   const asked = details.retry_after_seconds ?? RETRY_BASE_SECONDS * 2 ** failures
   const seconds = Math.min(asked, MAX_RETRY_SECONDS)
   const until = isoIn(seconds * 1_000, clock)
   const due = dueIndex(task.id, isoIn(seconds * 1_000 + WAIT_GRACE_MS, clock))
-  await move(task, 'QUEUED', { set: { failures, ...due }, clock })
+  // Whoever looks at the waiting task sees what it waits out.
+  await move(task, 'QUEUED', { set: { failures, error: { code, message }, ...due }, clock })
   return outcomeOf('until', { until })
 }
 

@@ -110,7 +110,7 @@ const advance = async (taken: Task, context: TickContext, clock: Clock): Promise
     if ('outcome' in outcome) return outcome
     conversation.entries.push(outcome)
     if (task.failures > 0) {
-      await writeHeld(task, { set: { failures: 0 } })
+      await writeHeld(task, { set: { failures: 0 }, remove: ['error'] })
       task = { ...task, failures: 0 }
     }
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { newId } from '../../lib/core/ids.ts'
 import { agent, useAgent, world } from '../use-world.ts'
 import { dataOf } from '../world.ts'
 
@@ -22,6 +23,17 @@ describe('a tool that lacks a required setting', () => {
     ])
     await world.setSettings(agent, 'sub_agent', { allowed_target_agents: [agent] })
     expect((await toolsOf(agent))[0]).toMatchObject({ missing_required: [] })
+  })
+})
+
+describe('settings of a principal', () => {
+  it('are refused where there is no such principal, also from an admin', async () => {
+    const someone = await world.createPerson([])
+    const path = (id: string) => `/api/v1/principals/${id}/tools/time/settings`
+    const body = { timezone: 'Europe/Berlin' }
+    expect((await world.request('PUT', path(someone.id), { body })).status).toBe(200)
+    expect((await world.request('PUT', path(newId('user')), { body })).status).toBe(404)
+    expect((await world.request('GET', path(newId('group')))).status).toBe(404)
   })
 })
 

@@ -104,7 +104,7 @@ describe('a model request that fails', () => {
       busy,
       fine,
     )
-    expect(task.status).toBe('COMPLETED')
+    expect(task).toMatchObject({ status: 'COMPLETED', error: null })
   })
 
   it.each([
@@ -131,6 +131,7 @@ describe('a model request that fails', () => {
       waits.push(Math.round((Date.parse(until) - Date.now()) / 1_000))
       const task = await getTask(id)
       expect(task).toMatchObject({ status: 'QUEUED', failures: failure })
+      expect(task.error?.code).toBe('SERVER_ERROR')
       expect(task.leaseUntil).toBeUndefined()
     }
     expect(waits).toEqual([10, 20, 40])
