@@ -10,7 +10,7 @@ import { creationOf, readBody, readPage, sameRequest } from '../../lib/http/requ
 import { ModelReference } from '../../lib/llm/provider.ts'
 import { createKey } from '../../lib/principal/key.ts'
 import type { Operation, Tool } from '../../lib/tool/define.ts'
-import { findTool } from '../../lib/tool/registry.ts'
+import { getTool } from '../../lib/tool/registry.ts'
 import { tools as registry } from '../tools/index.ts'
 
 /** Lengths, in characters: a name fits a line, a system prompt an item. */
@@ -93,7 +93,7 @@ app.on(
   authenticated,
   async context => {
     const agent = await governedAgent(context)
-    const tool = await namedTool(context.req.param('tool'))
+    const tool = await getTool(registry, context.req.param('tool'))
     const outcome = await setEnabled(agent.id, tool.name, context.req.method === 'POST', {
       by: context.get('caller').id,
     })
@@ -104,7 +104,7 @@ app.on(
 
 app.patch('/api/v1/agents/:id/tools/:tool/operations/:operation', authenticated, async context => {
   const agent = await governedAgent(context)
-  const tool = await namedTool(context.req.param('tool'))
+  const tool = await getTool(registry, context.req.param('tool'))
   const operation = namedOperation(tool, context.req.param('operation'))
   const { enabled, requires_approval: requiresApproval } = await readBody(context, OverrideBody)
   const { id: by, scopes } = context.get('caller')
@@ -146,12 +146,6 @@ app.post('/api/v1/agents/:id/keys', authenticated, async context => {
 })
 
 export const handler = handlerOf(app)
-
-const namedTool = async (name: string) => {
-  const tool = await findTool(registry, name)
-  if (!tool) throw notFound('tool', name)
-  return tool
-}
 
 const namedOperation = (tool: Tool, name: string): Operation => {
   const operation = Object.hasOwn(tool.operations, name) ? tool.operations[name] : undefined

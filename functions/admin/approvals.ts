@@ -4,9 +4,13 @@ import { approve, reject } from '../../lib/call/decision.ts'
 import { type Admission, admit, gateKeys } from '../../lib/call/gate.ts'
 import { invokeOperation } from '../../lib/call/invoke.ts'
 import { settle } from '../../lib/call/settle.ts'
-import { listWaiting, type ToolCall, WAITS_ON_A_PERSON } from '../../lib/call/tool-call.ts'
+import {
+  argumentsOf,
+  listWaiting,
+  type ToolCall,
+  WAITS_ON_A_PERSON,
+} from '../../lib/call/tool-call.ts'
 import { notFound } from '../../lib/core/errors.ts'
-import { loadLarge } from '../../lib/data/large.ts'
 import { batchGet } from '../../lib/data/table.ts'
 import { decidableCall, governingUser, readableCall } from '../../lib/http/access.ts'
 import { authenticated, createApp, handlerOf } from '../../lib/http/app.ts'
@@ -103,8 +107,6 @@ const isWaiting = ({ status }: ToolCall): boolean => WAITS_ON_A_PERSON.includes(
 
 /** That the task has to look is written with the decision: a crash in between loses neither. */
 const wakeWrites = ({ taskId }: ToolCall) => (taskId ? [wakeWrite(taskId)] : [])
-
-const argumentsOf = (call: ToolCall) => loadLarge(z.record(z.string(), z.unknown()), call.arguments)
 
 /** What the gate makes of a call now: settings may have changed, and so may the arguments. */
 const readmit = async (call: ToolCall, values: Record<string, unknown>): Promise<Admission> => {

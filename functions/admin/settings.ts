@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import { scopeOf } from '../../lib/call/gate.ts'
 import { AppError, notFound } from '../../lib/core/errors.ts'
 import { batchGet } from '../../lib/data/table.ts'
 import { governedAgent } from '../../lib/http/access.ts'
@@ -16,7 +17,7 @@ import {
 } from '../../lib/settings/cascade.ts'
 import { type LayerOwner, writeLayer } from '../../lib/settings/layer.ts'
 import type { Tool } from '../../lib/tool/define.ts'
-import { findTool } from '../../lib/tool/registry.ts'
+import { getTool } from '../../lib/tool/registry.ts'
 import { tools } from '../tools/index.ts'
 
 /** One layer of a tool's settings: whose it is, and as whom it is read. */
@@ -51,7 +52,7 @@ const layers: { path: string; placeOf: (context: Context<Env>) => Promise<Place>
     path: '/api/v1/agents/:id/tools/:tool/settings',
     placeOf: async context => {
       const agent = await governedAgent(context)
-      return { owner: agent.id, scope: { principalId: agent.principalId, agentId: agent.id } }
+      return { owner: agent.id, scope: scopeOf(agent) }
     },
   },
 ]
@@ -60,12 +61,12 @@ const app = createApp()
 for (const { path, placeOf } of layers) {
   app.get(path, authenticated, async context => {
     const { scope } = await placeOf(context)
-    const tool = await namedTool(context)
+    const tool = await getTool(tools, context.req.param('tool') ?? '')
     return context.json({ data: await presentSettings(tool, scope) })
   })
   app.put(path, authenticated, async context => {
     const { owner, scope } = await placeOf(context)
-    const tool = await namedTool(context)
+    const tool = await getTool(tools, context.req.param('tool') ?? '')
     await writeLayer(tool, owner, await readBody(context, Changes), {
       by: context.get('caller').id,
     })
@@ -74,13 +75,6 @@ for (const { path, placeOf } of layers) {
 }
 
 export const handler = handlerOf(app)
-
-const namedTool = async (context: Context<Env>): Promise<Tool> => {
-  const name = context.req.param('tool') ?? ''
-  const tool = await findTool(tools, name)
-  if (!tool) throw notFound('tool', name)
-  return tool
-}
 
 /** A principal that there is: an admin governs everyone, and a mistyped id is no one. */
 const governedPrincipal = async (caller: Caller, text: string): Promise<PrincipalId> => {

@@ -32,9 +32,11 @@ const indexesOf = (agent: Agent) => ({
 export const createAgent = (agent: Agent) =>
   table.insert(Agent, agent, { key: agentKey(agent.id), indexes: indexesOf(agent) })
 
+export const findAgent = (id: Id<'agent'>) => table.get(Agent, agentKey(id))
+
 /** One agent, or NOT_FOUND. */
 export const getAgent = async (id: Id<'agent'>): Promise<Agent> => {
-  const agent = await table.get(Agent, agentKey(id))
+  const agent = await findAgent(id)
   if (!agent) throw notFound('agent', id)
   return agent
 }

@@ -1,4 +1,4 @@
-import { Agent, agentKey } from '../agent/agent.ts'
+import { Agent, agentKey, getAgent } from '../agent/agent.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { AppError, notFound, otherRequest } from '../core/errors.ts'
 import { derivedId, type Id, idOf, newId } from '../core/ids.ts'
@@ -101,8 +101,7 @@ const resolve = async (
 
 /** Where the key's text didn't tell the principal: the agent's row does. */
 const readAll = async (tool: Tool, agentId: Id<'agent'>): Promise<table.Found> => {
-  const agent = await table.get(Agent, agentKey(agentId))
-  if (!agent) throw notFound('agent', agentId)
+  const agent = await getAgent(agentId)
   return table.batchGet(gateKeys(tool.name, agentId, agent.principalId))
 }
 

@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import { Agent, agentKey } from '../agent/agent.ts'
 import { clip } from '../core/clip.ts'
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
@@ -6,7 +5,7 @@ import { AppError, isRefusal, notFound } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
 import { log } from '../core/log.ts'
 import { is } from '../data/expression.ts'
-import { loadLarge, small } from '../data/large.ts'
+import { small } from '../data/large.ts'
 import * as table from '../data/table.ts'
 import { operationFunction } from '../tool/alias.ts'
 import type { Tool } from '../tool/define.ts'
@@ -17,7 +16,7 @@ import { type Admission, admit, gateKeys } from './gate.ts'
 import { MAX_REFUSAL_CHARS } from './propose.ts'
 import { mayStart, runsOf, startOf } from './receipt.ts'
 import { run } from './run.ts'
-import { type CallResult, getCall, moveCall, type ToolCall } from './tool-call.ts'
+import { argumentsOf, type CallResult, getCall, moveCall, type ToolCall } from './tool-call.ts'
 
 /**
  * Runs a stored call if it may start: the whole gate again, and where approval is asked for, a
@@ -75,7 +74,7 @@ const admitStored = async (
   const agent = found.get(Agent, agentKey(call.agentId))
   if (!agent || agent.principalId !== call.principalId)
     return new AppError('NOT_FOUND', 'The agent of this call is gone or has moved.')
-  const values = await loadLarge(z.record(z.string(), z.unknown()), call.arguments)
+  const values = await argumentsOf(call)
   try {
     return admit({ agent, tool, operation: call.operation, values, found })
   } catch (error) {

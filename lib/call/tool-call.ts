@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { derivedId, type Id, idOf } from '../core/ids.ts'
 import { DUE_ATTRIBUTES, dueIndex } from '../data/due.ts'
 import { is } from '../data/expression.ts'
-import { Large } from '../data/large.ts'
+import { Large, loadLarge } from '../data/large.ts'
 import * as table from '../data/table.ts'
 import type { TransactionWrite } from '../data/transact.ts'
 import { PrincipalId } from '../principal/principal.ts'
@@ -99,6 +99,10 @@ export const WAITS_ON_A_PERSON: CallStatus[] = ['PENDING_APPROVAL', 'UNKNOWN']
 /** How long the event that has an approved call run may take before the sweeper sends another. */
 export const EVENT_GRACE_MS = 60_000
 const WAITING_ATTRIBUTES = ['gsi2pk', 'gsi2sk']
+
+/** The arguments that will run, or did. */
+export const argumentsOf = (call: ToolCall): Promise<Record<string, unknown>> =>
+  loadLarge(z.record(z.string(), z.unknown()), call.arguments)
 
 export const getCall = (id: Id<'call'>) => table.get(ToolCall, callKey(id))
 

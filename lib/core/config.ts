@@ -15,6 +15,7 @@ const VARIABLES = {
 } as const
 
 export type ConfigName = keyof typeof VARIABLES
+export type ConfigVariable = (typeof VARIABLES)[ConfigName]
 
 export const variableOf = (name: ConfigName): string => VARIABLES[name]
 

@@ -1,15 +1,9 @@
+import type { ConfigVariable } from '../core/config.ts'
 import type { FunctionSpec } from '../http/route-table.ts'
 import { grantsOf } from './grants.ts'
 
-/** What a deployment tells its functions, by the names that `core/config.ts` reads. */
-export type Variable =
-  | 'ESPALIER_TABLE'
-  | 'ESPALIER_BUCKET'
-  | 'ESPALIER_STATE_MACHINE_ARN'
-  | 'ESPALIER_FUNCTION_PREFIX'
-  | 'ESPALIER_SETTINGS_KEYS'
-  | 'ESPALIER_LINK_KEYS'
-  | 'ESPALIER_PUBLIC_URL'
+/** What a deployment tells its functions. */
+export type Variable = ConfigVariable
 
 /** The variables that a function's reach asks for: what it can't reach, it isn't told of. */
 export const variablesOf = (spec: Pick<FunctionSpec, 'reach' | 'tool'>): Variable[] => {

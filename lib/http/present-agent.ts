@@ -1,5 +1,6 @@
 import type { Agent } from '../agent/agent.ts'
 import type { AgentTool } from '../agent/agent-tool.ts'
+import { scopeOf } from '../call/gate.ts'
 import { batchGet } from '../data/table.ts'
 import { cascade, cascadeKeys, missingSettings } from '../settings/cascade.ts'
 import { findTool, type ToolRegistry } from '../tool/registry.ts'
@@ -26,7 +27,7 @@ export const presentAgentTools = async (
   agentTools: AgentTool[],
   tools: ToolRegistry,
 ) => {
-  const scope = { principalId: agent.principalId, agentId: agent.id }
+  const scope = scopeOf(agent)
   const found = await batchGet(agentTools.flatMap(({ tool }) => cascadeKeys(tool, scope)))
   return Promise.all(
     agentTools.map(async agentTool => {

@@ -1,7 +1,6 @@
-import * as z from 'zod'
 import { resultOf } from '../call/receipt.ts'
-import type { ToolCall } from '../call/tool-call.ts'
-import { bytesOf, loadLarge } from '../data/large.ts'
+import { argumentsOf, type ToolCall } from '../call/tool-call.ts'
+import { bytesOf } from '../data/large.ts'
 import { createRoom, type Room } from './room.ts'
 
 /** Calls on the wire, in order: whole while there is room, and then without what is long. */
@@ -27,7 +26,7 @@ export const presentCall = async (call: ToolCall, room: Room = createRoom()) => 
     tool: call.tool,
     operation: call.operation,
     description: call.description,
-    arguments: fits ? await loadLarge(z.record(z.string(), z.unknown()), call.arguments) : null,
+    arguments: fits ? await argumentsOf(call) : null,
     requires_approval: call.requiresApproval,
     digest: call.digest ?? null,
     approval_expires_at: call.approvalExpiresAt ?? null,

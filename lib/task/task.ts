@@ -119,6 +119,12 @@ export const getTasks = async (ids: Id<'task'>[]): Promise<Task[]> => {
   return ids.flatMap(id => found.get(Task, taskKey(id)) ?? [])
 }
 
+/** The tasks that now stand where these did: who has handed over is followed. */
+export const lastInLine = async (tasks: Task[]): Promise<Task[]> =>
+  tasks.every(task => task.handoverTo === undefined)
+    ? tasks
+    : lastInLine(await getTasks(tasks.map(task => task.handoverTo ?? task.id)))
+
 export const listTasks = (
   by: { principalId: PrincipalId } | { agentId: Id<'agent'> },
   page: { limit: number; cursor?: string },

@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts'
+import { AppError, notFound } from '../core/errors.ts'
 import type { Tool } from './define.ts'
 
 /** The tools there are, by name, each loaded when it is first needed. */
@@ -7,6 +7,13 @@ export type ToolRegistry = Record<string, () => Promise<{ tool: Tool }>>
 /** A tool's declaration, or undefined where no tool has that name. */
 export const findTool = async (registry: ToolRegistry, name: string): Promise<Tool | undefined> =>
   Object.hasOwn(registry, name) ? loadTool(registry, name) : undefined
+
+/** A tool's declaration, or NOT_FOUND. */
+export const getTool = async (registry: ToolRegistry, name: string): Promise<Tool> => {
+  const tool = await findTool(registry, name)
+  if (!tool) throw notFound('tool', name)
+  return tool
+}
 
 /** Every tool's declaration, in the registry's order. */
 export const allTools = async (registry: ToolRegistry): Promise<Tool[]> => {

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import { lastEntry } from '../task/history.ts'
 import { cancelSteps } from '../task/ledger.ts'
 import { listOpen } from '../task/open-children.ts'
-import { getTask, getTasks, type Task, TERMINAL } from '../task/task.ts'
+import { getTask, getTasks, lastInLine, type Task, TERMINAL } from '../task/task.ts'
 import { callIdsOf } from './conversation.ts'
 import { endTask } from './end.ts'
 import { spawnedId } from './spawn.ts'
@@ -17,7 +17,8 @@ import { withdrawCalls } from './withdraw.ts'
  */
 export const cancelTask = async (task: Task, clock: Clock = systemClock): Promise<Task> => {
   await cancelSteps(task)
-  const last = await lastInLine(await endTree(task, clock))
+  const ended = await endTree(task, clock)
+  const [last = ended] = await lastInLine([ended])
   // It has handed over in this moment.
   return TERMINAL.includes(last.status) ? last : endTree(last, clock)
 }
@@ -59,6 +60,3 @@ const startedBy = async (task: Task): Promise<Task[]> => {
   const [open, last] = await Promise.all([listOpen(task.id), lastEntry(task.id)])
   return getTasks([...new Set([...open, ...(last ? callIdsOf(last).map(spawnedId) : [])])])
 }
-
-const lastInLine = async (task: Task): Promise<Task> =>
-  task.handoverTo === undefined ? task : lastInLine(await getTask(task.handoverTo))

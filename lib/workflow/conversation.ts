@@ -1,3 +1,4 @@
+import { resultOf } from '../call/receipt.ts'
 import { CallResult, callIdAt, callKey, ToolCall } from '../call/tool-call.ts'
 import type { Id } from '../core/ids.ts'
 import { loadLarge } from '../data/large.ts'
@@ -77,6 +78,6 @@ export const messagesOf = async ({ entries, calls }: Conversation): Promise<Mess
 /** What the model reads of a call, once there is an answer: not before all its children ended. */
 export const answerOf = async (call: ToolCall | undefined): Promise<CallResult | undefined> => {
   if (call?.answer) return loadLarge(CallResult, call.answer)
-  const result = call?.result && (await loadLarge(CallResult, call.result))
+  const result = call && (await resultOf(call))
   return result?.children ? undefined : result
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Agent, getAgent } from '../agent/agent.ts'
+import { findAgent } from '../agent/agent.ts'
 import { type Clock, isoIn, systemClock } from '../core/clock.ts'
 import { AppError, hasCode } from '../core/errors.ts'
 import { idOf } from '../core/ids.ts'
@@ -79,7 +79,7 @@ export const tick = async (event: TickEvent, context: TickContext): Promise<Tick
 
 const advance = async (taken: Task, context: TickContext, clock: Clock): Promise<TickOutcome> => {
   let task = taken
-  const agent = await findAgent(task)
+  const agent = await findAgent(task.agentId)
   if (!agent) {
     const outcome = await fail(task, 'AGENT_GONE', 'The agent of this task is gone.', clock)
     await leaveNothing(task, clock)
@@ -149,12 +149,3 @@ const continueAnew = async (task: Task, clock: Clock): Promise<TickOutcome> => {
 
 const stepsOf = ({ entries }: Conversation): number =>
   entries.filter(entry => entry.role === 'assistant').length
-
-const findAgent = async ({ agentId }: Task): Promise<Agent | undefined> => {
-  try {
-    return await getAgent(agentId)
-  } catch (error) {
-    if (hasCode(error, 'NOT_FOUND')) return undefined
-    throw error
-  }
-}

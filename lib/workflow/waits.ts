@@ -1,14 +1,21 @@
 import { elapse } from '../call/elapse.ts'
 import { giveUp, isHopeless } from '../call/give-up.ts'
-import { isOverdue } from '../call/receipt.ts'
+import { isOverdue, resultOf } from '../call/receipt.ts'
 import { shortenText } from '../call/shorten.ts'
-import { CallResult, callKey, ENDED, ToolCall } from '../call/tool-call.ts'
+import { type CallResult, callKey, ENDED, ToolCall } from '../call/tool-call.ts'
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
 import type { Id } from '../core/ids.ts'
 import { is } from '../data/expression.ts'
-import { loadLarge, storeLarge } from '../data/large.ts'
+import { storeLarge } from '../data/large.ts'
 import * as table from '../data/table.ts'
-import { finalText, getTasks, type Task, type TaskStatus, TERMINAL } from '../task/task.ts'
+import {
+  finalText,
+  getTasks,
+  lastInLine,
+  type Task,
+  type TaskStatus,
+  TERMINAL,
+} from '../task/task.ts'
 import { DEFAULT_MAX_RESULT_CHARS } from '../tool/define.ts'
 
 /** What a step's calls come to: all answered, waiting for something, or handed over. */
@@ -62,18 +69,13 @@ const lookAt = async (seen: ToolCall, clock: Clock): Promise<Looked> => {
   switch (call.status) {
     case 'REQUESTED':
     case 'APPROVED':
-      return isHopeless(call, clock)
-        ? lookAgain(await giveUp(call, clock), clock)
-        : { state: waitingFor('AWAITING_TOOL', isoIn(UNREACHABLE_RETRY_MS, clock)), call }
+      return lookAtUnreachable(call, clock)
     case 'PENDING_APPROVAL':
       return { state: waitingFor('PENDING_APPROVAL', call.approvalExpiresAt), call }
     case 'STARTED':
-      if (!isOverdue(call, clock))
-        return { state: waitingFor('AWAITING_TOOL', call.deadlineAt), call }
-      // It may run again, and its function can't be reached.
-      return isHopeless(call, clock)
-        ? lookAgain(await giveUp(call, clock), clock)
-        : { state: waitingFor('AWAITING_TOOL', isoIn(UNREACHABLE_RETRY_MS, clock)), call }
+      return isOverdue(call, clock)
+        ? lookAtUnreachable(call, clock)
+        : { state: waitingFor('AWAITING_TOOL', call.deadlineAt), call }
     case 'UNKNOWN':
       return { state: waitingFor('AWAITING_SETTLEMENT', isoIn(LATE_RESULT_MS, clock)), call }
     case 'COMPLETED':
@@ -87,28 +89,27 @@ const lookAt = async (seen: ToolCall, clock: Clock): Promise<Looked> => {
   }
 }
 
-/** A call that was given up is looked at as it now is, or later where someone else moved it on. */
-const lookAgain = async (call: ToolCall, clock: Clock): Promise<Looked> =>
-  ENDED.includes(call.status)
+/**
+ * A call that may be started (or once more), and whose function can't be reached: it is tried again
+ * for a while. One that was given up is looked at as it now is, or later where someone else moved
+ * it on.
+ */
+const lookAtUnreachable = async (seen: ToolCall, clock: Clock): Promise<Looked> => {
+  const call = isHopeless(seen, clock) ? await giveUp(seen, clock) : seen
+  return ENDED.includes(call.status)
     ? lookAt(call, clock)
     : { state: waitingFor('AWAITING_TOOL', isoIn(UNREACHABLE_RETRY_MS, clock)), call }
+}
 
 const lookAtResult = async (call: ToolCall, clock: Clock): Promise<Looked> => {
-  const result = call.result && (await loadLarge(CallResult, call.result))
+  const result = await resultOf(call)
   if (result?.handover)
     return { state: { kind: 'handed-over', to: result.handover, content: result.content }, call }
   if (!result?.children || call.answer) return { state: ANSWERED, call }
-  const children = await lastInLine(result.children)
+  const children = await lastInLine(await getTasks(result.children))
   if (!children.every(child => TERMINAL.includes(child.status)))
     return { state: waitingFor('AWAITING_SUB_AGENTS'), call }
   return { state: ANSWERED, call: await writeAnswer(call, children, clock) }
-}
-
-/** The tasks that now stand where these did: who handed over is followed. */
-const lastInLine = async (ids: Id<'task'>[]): Promise<Task[]> => {
-  const tasks = await getTasks(ids)
-  if (tasks.every(task => task.handoverTo === undefined)) return tasks
-  return lastInLine(tasks.map(task => task.handoverTo ?? task.id))
 }
 
 /** Puts what the children came to into the call's record: from now on it can't change. */
