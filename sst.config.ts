@@ -102,6 +102,7 @@ const functionMaker = async (prefix: string, { data, objects }: Stores, publicUr
     ESPALIER_SETTINGS_KEYS: new sst.Secret(KEYRING_SECRETS.ESPALIER_SETTINGS_KEYS).value,
     ESPALIER_LINK_KEYS: new sst.Secret(KEYRING_SECRETS.ESPALIER_LINK_KEYS).value,
     ESPALIER_PUBLIC_URL: publicUrl,
+    ESPALIER_FETCH_ALLOW: process.env.ESPALIER_FETCH_ALLOW ?? '',
   }
   const providerKeys = PROVIDER_SECRETS.map(({ secret, variable }) => ({
     variable,

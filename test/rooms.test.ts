@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 const ROOMS = [
   'core',
   'aws',
+  'web',
   'data',
   'tool',
   'settings',

@@ -12,6 +12,8 @@ const VARIABLES = {
   linkKeys: 'ESPALIER_LINK_KEYS',
   /** Where people reach the API, without a slash at its end. */
   publicUrl: 'ESPALIER_PUBLIC_URL',
+  /** Hosts inside that tools may fetch from: `host` or `host:port`, separated by commas. */
+  fetchAllow: 'ESPALIER_FETCH_ALLOW',
 } as const
 
 export type ConfigName = keyof typeof VARIABLES
@@ -21,8 +23,11 @@ export const variableOf = (name: ConfigName): string => VARIABLES[name]
 
 /** The value of one configuration variable, or NOT_CONFIGURED naming what must be set. */
 export const config = (name: ConfigName): string => {
-  const variable = VARIABLES[name]
-  const value = process.env[variable]
+  const value = optionalConfig(name)
   if (value) return value
-  throw new AppError('NOT_CONFIGURED', `The environment variable ${variable} is not set.`)
+  throw new AppError('NOT_CONFIGURED', `The environment variable ${VARIABLES[name]} is not set.`)
 }
+
+/** The value of a configuration variable that need not be set. */
+export const optionalConfig = (name: ConfigName): string | undefined =>
+  process.env[VARIABLES[name]] || undefined

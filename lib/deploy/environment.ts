@@ -18,6 +18,8 @@ export const variablesOf = (spec: Pick<FunctionSpec, 'reach' | 'tool'>): Variabl
     ESPALIER_SETTINGS_KEYS: reach.includes('floor') || reach.includes('settings'),
     ESPALIER_LINK_KEYS: reach.includes('links'),
     ESPALIER_PUBLIC_URL: reach.includes('links'),
+    // What operations fetch with is told which hosts inside they may reach.
+    ESPALIER_FETCH_ALLOW: reach.includes('floor'),
   }
   return (Object.keys(needs) as Variable[]).filter(name => needs[name])
 }
