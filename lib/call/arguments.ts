@@ -2,7 +2,9 @@ import { errorKind } from '../core/error-kind.ts'
 import { AppError } from '../core/errors.ts'
 import { log } from '../core/log.ts'
 import { invalid, problemsOf } from '../core/problems.ts'
+import { MAX_DEPTH } from '../core/well-formed.ts'
 import type { Operation } from '../tool/define.ts'
+import { unfold } from './unfold.ts'
 
 /**
  * Arguments at most, in bytes of JSON: a document of 1 MiB with all its escapes, and few enough
@@ -21,7 +23,7 @@ export const validateArguments = (
       'VALIDATION_ERROR',
       `The arguments of "${operation.name}" have ${bytes} bytes; at most ${MAX_ARGUMENT_BYTES} fit. Send less in one go.`,
     )
-  const parsed = parse(operation, values)
+  const parsed = parseUnfolded(operation, values)
   if (parsed.success) return parsed.data
   throw invalid(
     `The arguments of "${operation.name}" are not valid.`,
@@ -30,6 +32,22 @@ export const validateArguments = (
       undeclared: path => undeclared(operation, path),
     }),
   )
+}
+
+/**
+ * Models write an object within the arguments as a text of JSON every so often: where the schema
+ * wants an object or a list and nothing else, such a text is read as one. Level by level, since
+ * there may be more texts within.
+ */
+const parseUnfolded = (operation: Operation, values: Record<string, unknown>) => {
+  let parsed = parse(operation, values)
+  for (let current = values, level = 0; !parsed.success && level < MAX_DEPTH; level++) {
+    const unfolded = unfold(current, parsed.error.issues)
+    if (unfolded === current) return parsed
+    current = unfolded
+    parsed = parse(operation, current)
+  }
+  return parsed
 }
 
 /** A schema may hold a tool's own code: what it throws may repeat arguments, and is told to nobody. */

@@ -2,8 +2,12 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import { errorKind } from '../core/error-kind.ts'
 import { log } from '../core/log.ts'
 import { wellFormed } from '../core/well-formed.ts'
+import type { CallContext, Effect } from '../tool/define.ts'
 import { toResult, toText } from '../tool/result.ts'
+import { serialize } from '../tool/serialize.ts'
+import { guardedFetch } from '../web/guarded-fetch.ts'
 import type { Admission } from './gate.ts'
+import { keeperOf } from './keep-bytes.ts'
 import { maskResult, maskSecrets } from './mask.ts'
 import { shortenData, shortenText } from './shorten.ts'
 import type { CallResult, ToolCall } from './tool-call.ts'
@@ -36,47 +40,89 @@ export const execute = async (
 
 const perform = async (
   call: ToolCall,
-  { agent, tool, operation, parameters, settings }: Admission,
+  admission: Admission,
   { signal, clock }: { signal: AbortSignal; clock: Clock },
 ): Promise<CallResult> => {
+  let returned: { value: unknown } | undefined
   try {
-    const value = await operation.execute({
-      parameters,
-      settings: settings.values,
-      call: { id: call.id },
-      agent: { id: agent.id, name: agent.name },
-      principal: { id: agent.principalId },
-      ...(call.taskId && call.rootId ? { task: { id: call.taskId, rootId: call.rootId } } : {}),
-      meta: call.meta,
-      clock,
-      signal,
-      idempotencyKey: call.id,
-    })
-    const masked = maskResult(wellFormed(toResult(value)), settings.secrets)
+    returned = { value: await runWrapped(admission, contextOf(call, admission, { signal, clock })) }
+    const result = await toResult(returned.value, keeperOf(call, admission))
+    const masked = maskResult(wellFormed(result), admission.settings.secrets)
+    const { maxResultChars } = admission.tool
     return {
       isError: false,
       ...masked,
-      content: await shortenText(call.id, masked.content, tool.maxResultChars),
+      content: await shortenText(call.id, masked.content, maxResultChars),
       ...(masked.data === undefined ? {} : { data: await shortenData(call.id, masked.data) }),
     }
   } catch (error) {
     // Its message may repeat arguments: that is for the call's record alone.
     log('warn', 'tool-call-failed', { callId: call.id, ...errorKind(error) })
-    const text = maskSecrets(wordsOf(error).toWellFormed(), settings.secrets)
+    const words = (await wordsOf(error)) || FAILED_SILENTLY
+    const text = returned ? ranWithout(admission.operation.effect, words) : words
     return {
       isError: true,
-      content: await shortenText(call.id, text || FAILED_SILENTLY, tool.maxResultChars),
+      content: await shortenText(
+        call.id,
+        maskSecrets(text.toWellFormed(), admission.settings.secrets),
+        admission.tool.maxResultChars,
+      ),
     }
   }
 }
 
+const contextOf = (
+  call: ToolCall,
+  { agent, tool, operation, parameters, settings }: Admission,
+  { signal, clock }: { signal: AbortSignal; clock: Clock },
+): CallContext => ({
+  parameters,
+  settings: settings.values,
+  call: { id: call.id, tool: tool.name, operation: operation.name, effect: operation.effect },
+  agent: { id: agent.id, name: agent.name },
+  principal: { id: agent.principalId },
+  ...(call.taskId && call.rootId ? { task: { id: call.taskId, rootId: call.rootId } } : {}),
+  meta: call.meta,
+  fetch: guardedFetch({ signal }),
+  clock,
+  signal,
+  idempotencyKey: call.id,
+})
+
+/** The operation's code within its tool's middleware, the first of which is outermost. */
+const runWrapped = async (
+  { tool, operation }: Pick<Admission, 'tool' | 'operation'>,
+  context: CallContext,
+): Promise<unknown> => {
+  const run = tool.middleware.reduceRight<() => unknown>(
+    (next, middleware) => () => middleware(context, once(next)),
+    () => operation.execute(context),
+  )
+  return run()
+}
+
+/** A second run would be a second effect: whoever asks for `next` again gets what the first gave. */
+const once = (next: () => unknown): (() => Promise<unknown>) => {
+  let outcome: Promise<unknown> | undefined
+  return () => {
+    outcome ??= (async () => next())()
+    return outcome
+  }
+}
+
+/** Of an error alone a model concludes that nothing happened, and tries again. */
+const ranWithout = (effect: Effect, words: string): string =>
+  [
+    `The operation ran, but what it returned could not be passed on: ${words}`,
+    ...(effect === 'once' ? ['Running it again would repeat its effect.'] : []),
+  ].join(' ')
 const FAILED_SILENTLY = 'The tool failed without saying why.'
 
 /** What a tool said when it failed, whatever it threw; what no text can be made of says nothing. */
-const wordsOf = (error: unknown): string => {
+const wordsOf = async (error: unknown): Promise<string> => {
   const said = error instanceof Error ? error.message : error
   try {
-    return said === undefined ? '' : toText(said)
+    return said === undefined ? '' : toText(await serialize(said, async () => 'some bytes'))
   } catch {
     return ''
   }

@@ -27,6 +27,14 @@ export const maskSecrets = <T>(value: T, secrets: string[]): T => {
   return forms.length > 0 ? (maskIn(value, forms) as T) : value
 }
 
+/** Bytes with these secrets masked, byte by byte, so that what else is in them stays as it is. */
+export const maskBytes = (bytes: Uint8Array, secrets: string[]): Uint8Array => {
+  const text = Buffer.from(bytes).toString('latin1')
+  const spelled = secrets.map(secret => Buffer.from(secret).toString('latin1'))
+  const masked = maskSecrets(text, [...secrets, ...spelled])
+  return masked === text ? bytes : Buffer.from(masked, 'latin1')
+}
+
 const maskIn = (value: unknown, forms: string[]): unknown => {
   if (typeof value === 'string')
     return forms.reduce((text, form) => text.replaceAll(form, MASKED), value)

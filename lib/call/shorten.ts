@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { cut } from '../core/clip.ts'
 import type { Id } from '../core/ids.ts'
-import type { Json } from '../tool/result.ts'
+import type { Json } from '../tool/serialize.ts'
 
 /** What is shown of a text that is too long, in characters. */
 const PREVIEW_CHARS = 2_000
@@ -24,7 +24,7 @@ export const shortenText = async (
     cap_chars: maxChars,
     preview: cut(text, PREVIEW_CHARS),
     hint: 'The result is too long to show. Ask for less, or for a part of it.',
-    full_output: await keep(callId, text, 'text/plain; charset=utf-8'),
+    full_output: await keepResult(callId, text, 'text/plain; charset=utf-8'),
   })
 }
 
@@ -37,14 +37,21 @@ export const shortenData = async (callId: Id<'call'>, data: Json): Promise<Json>
     truncated: true,
     original_size_bytes: bytes,
     preview: cut(text, PREVIEW_CHARS),
-    full_output: await keep(callId, text, 'application/json'),
+    full_output: await keepResult(callId, text, 'application/json'),
   }
 }
 
-/** Named by what is in it: another run of the same call can't change what this one said. */
-const keep = async (callId: Id<'call'>, text: string, contentType: string): Promise<string> => {
-  const objectKey = `results/${callId}/${createHash('sha256').update(text).digest('hex')}`
+/**
+ * Keeps a result whole, named by what is in it: another run of the same call can't change what this
+ * one said.
+ */
+export const keepResult = async (
+  callId: Id<'call'>,
+  body: string | Uint8Array,
+  contentType: string,
+): Promise<string> => {
+  const objectKey = `results/${callId}/${createHash('sha256').update(body).digest('hex')}`
   const { putObject } = await import('../data/objects.ts')
-  await putObject(objectKey, text, contentType)
+  await putObject(objectKey, body, contentType)
   return objectKey
 }

@@ -42,5 +42,20 @@ export const problemsOf = (
           field: [...issue.path, key].join('.'),
           message: undeclared(issue.path),
         }))
-      : { field: issue.path.join('.') || root, message: issue.message.replace(/\.?$/, '.') },
+      : { field: issue.path.join('.') || root, message: sentence(wordsOf(issue)) },
   )
+
+const sentence = (text: string): string => text.replace(/\.?$/, '.')
+
+/** What zod says of an issue, and of a union what it says of each of its forms. */
+const wordsOf = (issue: z.core.$ZodIssue): string => {
+  if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined'))
+    return `Missing: expected ${issue.expected}`
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue.message
+  const forms = issue.errors.flatMap(([first]) => {
+    if (!first) return []
+    const where = first.path.length > 0 ? `"${first.path.join('.')}": ` : ''
+    return where + wordsOf(first)
+  })
+  return `It has none of its possible forms (${[...new Set(forms)].join('; or ')})`
+}

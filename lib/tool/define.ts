@@ -1,7 +1,9 @@
 import type * as z from 'zod'
 import type { Clock } from '../core/clock.ts'
 import type { Id } from '../core/ids.ts'
+import type { Fetch } from '../web/guarded-fetch.ts'
 import { checkTool } from './check.ts'
+import { closed } from './closed.ts'
 import type { SettingDefinition, SettingValue, SettingValues } from './setting.ts'
 
 /** What a repeat of an operation does: nothing, the same effect again, or a second effect. */
@@ -24,18 +26,30 @@ export type Category = (typeof CATEGORIES)[number]
 export type CallContext<Parameters = unknown, Settings = unknown> = {
   parameters: Parameters
   settings: Settings
-  call: { id: Id<'call'> }
+  call: { id: Id<'call'>; tool: string; operation: string; effect: Effect }
   agent: { id: Id<'agent'>; name: string }
   /** Who owns the agent, read from the agent's row and never from whoever is signed in. */
   principal: { id: Id<'user'> | Id<'group'> }
   task?: { id: Id<'task'>; rootId: Id<'task'> }
   meta: Record<string, string>
+  /** Reaches public addresses only, and takes no more of an answer than fits. */
+  fetch: Fetch
   clock: Clock
   /** Aborts when the operation's time is up. */
   signal: AbortSignal
   /** The same for every run of one call: pass it on to what the operation calls. */
   idempotencyKey: string
 }
+
+/**
+ * Wraps the run of every operation of a tool: `next` runs what is within, once, and gives what it
+ * returned; what the middleware returns or throws stands in its place. Arguments can't be changed:
+ * what was approved is what runs.
+ */
+export type Middleware<Settings = unknown> = (
+  context: CallContext<unknown, Settings>,
+  next: () => Promise<unknown>,
+) => unknown
 
 type OperationOptions = {
   /** What the model reads of this operation. */
@@ -59,15 +73,15 @@ type OperationInput<Parameters extends z.ZodObject, Settings> = OperationOptions
   execute: (context: CallContext<z.output<Parameters>, Settings>) => unknown
 }
 
-type ToolOptions = {
-  name: string
+type ToolOptions<Name extends string, Discriminator extends string> = {
+  name: Name
   description: string
   displayName?: string
   category?: Category
   icon?: string
   recommendsSkills?: readonly string[]
   /** The name of the property that says which operation is meant; `action` unless said. */
-  discriminator?: string
+  discriminator?: Discriminator
   /** What the model sees of one result at most, in characters; 100,000 unless said. */
   maxResultChars?: number
 }
@@ -81,11 +95,26 @@ export type Operation = Required<OperationOptions> & {
 }
 
 /** A tool as the platform sees it. */
-export type Tool = Required<Omit<ToolOptions, 'icon'>> & {
+export type Tool = Required<Omit<ToolOptions<string, string>, 'icon'>> & {
   icon?: string
   settings: Record<string, SettingDefinition>
   operations: Record<string, Operation>
+  /** The first one is outermost. */
+  middleware: readonly Middleware[]
   available(context: { settings: Record<string, SettingValue | undefined> }): boolean
+}
+
+/** A tool as its author declared it: its operations and settings by their names. */
+export type DefinedTool<
+  Name extends string,
+  Settings extends Record<string, SettingDefinition>,
+  Parameters extends Record<string, z.ZodObject>,
+> = Omit<Tool, 'name' | 'settings' | 'operations'> & {
+  name: Name
+  settings: Settings
+  operations: {
+    [Key in keyof Parameters]: Omit<Operation, 'parameters'> & { parameters: Parameters[Key] }
+  }
 }
 
 const DEFAULT_DISCRIMINATOR = 'action'
@@ -100,18 +129,23 @@ const DEFAULT_MEMORY_MB = 512
  * naming the tool and what to change.
  */
 export const defineTool = <
-  const Settings extends Record<string, SettingDefinition>,
-  Parameters extends Record<string, z.ZodObject>,
+  const Name extends string,
+  const Settings extends Record<string, SettingDefinition> = Record<never, never>,
+  Parameters extends Record<string, z.ZodObject> = never,
+  const Discriminator extends string = typeof DEFAULT_DISCRIMINATOR,
 >(
-  definition: ToolOptions & {
+  definition: ToolOptions<Name, Discriminator> & {
     settings?: Settings
+    /** Wraps every operation's run; the first one is outermost. */
+    middleware?: readonly Middleware<SettingValues<NoInfer<Settings>>>[]
     /** False hides the tool from the model and refuses its calls. */
-    available?: (context: { settings: SettingValues<Settings> }) => boolean
+    available?: (context: { settings: SettingValues<NoInfer<Settings>> }) => boolean
     operations: {
-      [Name in keyof Parameters]: OperationInput<Parameters[Name], SettingValues<Settings>>
+      [Key in keyof Parameters]: OperationInput<Parameters[Key], SettingValues<Settings>> &
+        WithoutParameter<Parameters[Key], Discriminator>
     }
   },
-): Tool => {
+): DefinedTool<Name, Settings, Parameters> => {
   const inputs = definition.operations as unknown as Record<
     string,
     OperationInput<z.ZodObject, unknown>
@@ -119,7 +153,7 @@ export const defineTool = <
   const operations = Object.fromEntries(
     Object.entries(inputs).map(([name, input]) => [name, completeOperation(name, input)]),
   )
-  const { settings = {}, available = () => true, ...options } = definition
+  const { settings = {}, available = () => true, middleware = [], ...options } = definition
   const tool: Tool = {
     displayName: titleOf(definition.name),
     category: 'general',
@@ -129,11 +163,21 @@ export const defineTool = <
     ...options,
     settings,
     operations,
+    middleware: middleware as readonly Middleware[],
     available: available as Tool['available'],
   }
   checkTool(tool)
-  return tool
+  return tool as DefinedTool<Name, Settings, Parameters>
 }
+
+/** Calls name their operation in a property, so that no parameter can have that name. */
+type WithoutParameter<Parameters extends z.ZodObject, Discriminator extends string> = string extends
+  | keyof Parameters['shape']
+  | Discriminator
+  ? unknown
+  : Discriminator extends keyof Parameters['shape']
+    ? { parameters: `"${Discriminator}" names the operation: rename the parameter` }
+    : unknown
 
 const completeOperation = (
   name: string,
@@ -149,7 +193,7 @@ const completeOperation = (
   ...input,
   name,
   // An argument that nobody declared is named in an error, never dropped.
-  parameters: input.parameters.strict(),
+  parameters: closed(input.parameters),
 })
 
 const titleOf = (name: string): string => {

@@ -40,7 +40,7 @@ export const schemaProblem = (schema: Schema, seen = new Set<Schema>()): string 
     case 'union':
       return problemIn(...def.options)
     case 'intersection':
-      return problemIn(def.left, def.right)
+      return 'is an intersection, whose parts would each drop what the other declares. Write one object: spread both shapes into it.'
     case 'optional':
     case 'nullable':
     case 'nonoptional':

@@ -13,6 +13,7 @@ import {
   type Scope,
 } from '../../../lib/settings/cascade.ts'
 import { type LayerOwner, layerKey, writeLayer } from '../../../lib/settings/layer.ts'
+import type { Tool } from '../../../lib/tool/define.ts'
 import { MAX_VALUE_CHARS, MIN_SECRET_CHARS } from '../../../lib/tool/setting.ts'
 import { clockAt, useLocalTable } from '../../local-table.ts'
 import { tool } from './tool.ts'
@@ -204,8 +205,8 @@ test('a password that does not open names its key and layer, and no lower layer 
 test('a stored value that is no longer valid names its key and layer', async () => {
   await write('global', { format: 'html' })
   await write(scope.agentId, { format: 'text' })
-  const format = { ...tool.settings.format, type: 'select', label: 'Format', options: ['html'] }
-  const changed = { ...tool, settings: { ...tool.settings, format } } as typeof tool
+  const format = { ...tool.settings.format, options: ['html'] }
+  const changed: Tool = { ...tool, settings: { ...tool.settings, format } }
   const found = await table.batchGet(cascadeKeys(tool.name, scope))
   expect(() => openSettings(changed, cascade(changed, found, scope))).toThrow(
     expect.objectContaining({

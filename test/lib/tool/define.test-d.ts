@@ -5,7 +5,7 @@ import type { Id } from '../../../lib/core/ids.ts'
 import { defineTool, type Tool } from '../../../lib/tool/define.ts'
 import { setting } from '../../../lib/tool/setting.ts'
 
-const text = { name: 'mail', description: 'Sends mail.' }
+const text = { name: 'mail', description: 'Sends mail.' } as const
 const operation = { description: 'Sends.', describe: () => 'Send', execute: () => 'sent' }
 
 const tool = defineTool({
@@ -55,7 +55,65 @@ const tool = defineTool({
     },
   },
 })
-expectTypeOf(tool).toEqualTypeOf<Tool>()
+expectTypeOf(tool).toExtend<Tool>()
+expectTypeOf(tool.name).toEqualTypeOf<'mail'>()
+expectTypeOf<z.infer<typeof tool.operations.send.parameters>>().toEqualTypeOf<{
+  to: string
+  copies: number
+}>()
+expectTypeOf(tool.settings.limit.type).toEqualTypeOf<'number'>()
+
+// @ts-expect-error: an operation of another tool
+tool.operations.forward
+
+// @ts-expect-error: a setting of another tool
+tool.settings.recipient
+
+// @ts-expect-error: a parameter with the name of the property that says which operation is meant
+defineTool({
+  ...text,
+  operations: { send: { ...operation, parameters: z.object({ action: z.string() }) } },
+})
+
+defineTool({
+  ...text,
+  discriminator: 'op',
+  operations: {
+    // With another name for that property, the parameter may have it …
+    send: { ...operation, parameters: z.object({ action: z.string() }) },
+    // @ts-expect-error: … and not the other one
+    list: { ...operation, parameters: z.object({ op: z.string() }) },
+  },
+})
+
+/** Parameters that several operations, and several tools, take. */
+const paging = { limit: z.int().default(20), cursor: z.string().optional() }
+
+defineTool({
+  ...text,
+  settings: { sender: setting.text({ label: 'Sender', default: 'x' }) },
+  middleware: [
+    async (context, next) => {
+      expectTypeOf(context.settings.sender).toEqualTypeOf<string>()
+      // @ts-expect-error: whose arguments they are is known to the operation alone
+      context.parameters.limit
+      return next()
+    },
+  ],
+  operations: {
+    list: {
+      ...operation,
+      parameters: z.object({ ...paging, query: z.string() }),
+      execute: ({ parameters }) => {
+        expectTypeOf(parameters).toEqualTypeOf<{
+          limit: number
+          cursor?: string | undefined
+          query: string
+        }>()
+      },
+    },
+  },
+})
 
 // @ts-expect-error: a tool has operations
 defineTool({ ...text })

@@ -50,11 +50,6 @@ test.each<[string, z.ZodType, unknown]>([
     [[null], { a: 1 }],
   ],
   [
-    'intersections',
-    z.intersection(z.object({ a: z.int() }), z.object({ b: z.int() })),
-    { a: 1, b: 2 },
-  ],
-  [
     'literals and templates',
     z.union([z.literal(['a', 1, null]), z.templateLiteral(['x', z.int()])]),
     'x1',
@@ -97,6 +92,11 @@ test.each<[string, z.ZodType]>([
   expect(() => define(schema)).toThrow(
     /Tool "mail": the parameter "to" of the operation "send" changes what it is given .* in "execute"/,
   )
+})
+
+test('an intersection is refused: spread both shapes into one object', () => {
+  const both = z.intersection(z.object({ a: z.int() }), z.object({ b: z.int() }))
+  expect(() => define(z.array(both))).toThrow(/"to".* is an intersection.* spread both shapes/)
 })
 
 test.each<[string, z.ZodType]>([

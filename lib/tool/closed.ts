@@ -1,0 +1,66 @@
+import * as z from 'zod'
+
+type Schema = z.core.$ZodType
+
+/**
+ * The same schema with every object in it closed, at any depth: an argument that nobody declared is
+ * named in an error, never dropped. What is declared open (`z.looseObject`, `z.record`,
+ * `.catchall`) stays open.
+ */
+export const closed = <T extends Schema>(schema: T): T => {
+  const known = closedForms.get(schema)
+  if (known) return known as T
+  const form = close(schema)
+  closedForms.set(schema, form)
+  // Closing it again changes nothing.
+  closedForms.set(form, form)
+  return form as T
+}
+
+/** A constant that operations share stays one constant. */
+const closedForms = new WeakMap<Schema, Schema>()
+
+const close = (schema: Schema): Schema => {
+  const { def } = (schema as z.core.$ZodTypes)._zod
+  /** With the checks and the description of the schema it comes from. */
+  const withParts = (parts: object): Schema =>
+    z.core.clone(schema, { ...def, ...parts }, { parent: true })
+  switch (def.type) {
+    case 'object':
+      return withParts({
+        shape: closedShape(def.shape),
+        catchall: def.catchall ? closed(def.catchall) : z.never(),
+      })
+    case 'array':
+      return withParts({ element: closed(def.element) })
+    case 'tuple':
+      return withParts({ items: def.items.map(closed), rest: def.rest && closed(def.rest) })
+    case 'record':
+      return withParts({ valueType: closed(def.valueType) })
+    case 'union':
+      return withParts({ options: def.options.map(closed) })
+    case 'optional':
+    case 'nullable':
+    case 'nonoptional':
+    case 'readonly':
+    case 'prefault':
+    case 'default':
+      return withParts({ innerType: closed(def.innerType) })
+    case 'lazy':
+      return withParts({ getter: () => closed(def.getter()) })
+    default:
+      return schema
+  }
+}
+
+/** A schema may refer to itself by a getter: each property is closed when it is first read. */
+const closedShape = (shape: Readonly<Record<string, Schema>>): Record<string, Schema> => {
+  const closedProperties = {}
+  for (const name of Object.keys(shape))
+    Object.defineProperty(closedProperties, name, {
+      get: () => closed(shape[name] as Schema),
+      enumerable: true,
+      configurable: true,
+    })
+  return closedProperties
+}
