@@ -1,8 +1,6 @@
 import type { LanguageModelV4FinishReason } from '@ai-sdk/provider'
+import type { JsonSchema } from '../tool/schema.ts'
 import type { AssistantMessage, Message } from './message.ts'
-
-/** A JSON Schema (2020-12), made elsewhere; every provider gets the same one. */
-export type JsonSchema = Record<string, unknown>
 
 export type ModelTool = {
   /** The wire's name for the tool: within the provider's pattern and length. */

@@ -22,9 +22,12 @@ const closedForms = new WeakMap<Schema, Schema>()
 
 const close = (schema: Schema): Schema => {
   const { def } = (schema as z.core.$ZodTypes)._zod
-  /** With the checks and the description of the schema it comes from. */
-  const withParts = (parts: object): Schema =>
-    z.core.clone(schema, { ...def, ...parts }, { parent: true })
+  const withParts = (parts: object): Schema => {
+    const form = z.core.clone(schema, { ...def, ...parts })
+    const described = z.globalRegistry.get(schema)
+    if (described) z.globalRegistry.add(form, described)
+    return form
+  }
   switch (def.type) {
     case 'object':
       return withParts({
@@ -47,7 +50,8 @@ const close = (schema: Schema): Schema => {
     case 'default':
       return withParts({ innerType: closed(def.innerType) })
     case 'lazy':
-      return withParts({ getter: () => closed(def.getter()) })
+      // Read once already, it remembers what it read.
+      return withParts({ getter: () => closed(def.getter()), _cachedInner: undefined })
     default:
       return schema
   }

@@ -1,12 +1,17 @@
 import * as z from 'zod'
 import type { Operation, Tool } from './define.ts'
 
-/** A JSON Schema (2020-12) of an object, as far as we read it ourselves. */
+/** A JSON Schema (2020-12). */
+export type JsonSchema = Record<string, unknown>
+
+/** A JSON Schema of an object, as far as we read it ourselves. */
 export type ObjectSchema = {
   type: 'object'
   properties: Record<string, PropertySchema>
   required: string[]
   additionalProperties: false
+  /** What properties refer to as `#/$defs/…`: schemas that contain themselves, or have a name. */
+  $defs?: Record<string, JsonSchema>
 }
 export type PropertySchema = { description?: string; [keyword: string]: unknown }
 
@@ -20,6 +25,7 @@ export const operationSchema = (operation: Operation): ObjectSchema => {
     properties: emission.properties ?? {},
     required: emission.required ?? [],
     additionalProperties: false,
+    ...(emission.$defs ? { $defs: emission.$defs } : {}),
   }
   emitted.set(operation, schema)
   return schema
@@ -35,8 +41,12 @@ const emitted = new WeakMap<Operation, ObjectSchema>()
  * the discriminator may be omitted.
  */
 export const toolSchema = (tool: Tool, enabled: Operation[]): ObjectSchema => {
-  const schemas = enabled.map(operation => ({ operation, schema: operationSchema(operation) }))
-  const names = new Set(schemas.flatMap(({ schema }) => Object.keys(schema.properties)))
+  const $defs: Record<string, JsonSchema> = {}
+  const users = enabled.map(operation => {
+    const own = withSharedDefs(operationSchema(operation), $defs)
+    return { operation: operation.name, properties: own.properties, required: own.required }
+  })
+  const names = new Set(users.flatMap(user => Object.keys(user.properties)))
   const properties: Record<string, PropertySchema> = {}
   const required: string[] = []
   if (hasDiscriminator(tool)) {
@@ -44,18 +54,20 @@ export const toolSchema = (tool: Tool, enabled: Operation[]): ObjectSchema => {
     if (enabled.length > 1) required.push(tool.discriminator)
   }
   for (const name of names) {
-    const users = schemas.filter(({ schema }) => name in schema.properties)
-    const requirers = users.filter(({ schema }) => schema.required.includes(name))
-    const property = users[0]?.schema.properties[name] ?? {}
-    const everywhere = requirers.length === enabled.length
-    if (everywhere) required.push(name)
-    const alike = requirers.length === 0 && users.length === enabled.length
-    properties[name] =
-      everywhere || alike
-        ? property
-        : withNote(property, usageNote(users.map(nameOf), requirers.map(nameOf)))
+    const uses = users.flatMap(({ operation, properties, required }) => {
+      const property = properties[name]
+      return property ? [{ operation, property, required: required.includes(name) }] : []
+    })
+    if (uses.length === enabled.length && uses.every(use => use.required)) required.push(name)
+    properties[name] = sharedProperty(uses, enabled.length)
   }
-  return { type: 'object', properties, required, additionalProperties: false }
+  return {
+    type: 'object',
+    properties,
+    required,
+    additionalProperties: false,
+    ...(Object.keys($defs).length > 0 ? { $defs } : {}),
+  }
 }
 
 /** Whether calls of this tool say which operation they mean. */
@@ -77,8 +89,6 @@ export const splitArguments = (
   return { operation: only, rest }
 }
 
-const nameOf = ({ operation }: { operation: Operation }) => operation.name
-
 const discriminatorSchema = (enabled: Operation[]): PropertySchema => ({
   type: 'string',
   enum: enabled.map(operation => operation.name),
@@ -88,12 +98,93 @@ const discriminatorSchema = (enabled: Operation[]): PropertySchema => ({
   ].join('\n'),
 })
 
-const usageNote = (users: string[], requirers: string[]): string =>
-  requirers.length > 0
-    ? `Required for ${requirers.join(', ')}.${users.length > requirers.length ? ` Optional for ${users.filter(user => !requirers.includes(user)).join(', ')}.` : ''}`
-    : `For ${users.join(', ')}.`
+/** One operation's use of a parameter's name. */
+type Use = { operation: string; property: PropertySchema; required: boolean }
 
-const withNote = (property: PropertySchema, note: string): PropertySchema => ({
-  ...property,
-  description: property.description ? `${property.description} ${note}` : note,
-})
+/** The one place that a name has in the flat schema: where its uses differ, its description says so. */
+const sharedProperty = (uses: Use[], operations: number): PropertySchema => {
+  const [first] = uses
+  if (!first) return {}
+  const { description: _, default: __, ...shape } = first.property
+  const isShared = uses.length === operations
+  const description = [
+    describeUses(uses, ({ property }) => property.description),
+    usageNote(uses, isShared),
+    haveOne(uses, ({ property }) => property.default)
+      ? undefined
+      : `Default: ${uses.map(use => `${JSON.stringify(use.property.default) ?? 'none'} for ${use.operation}`).join(', ')}.`,
+  ].filter(text => text !== undefined)
+  return {
+    ...shape,
+    ...(haveOne(uses, ({ property }) => property.default) && 'default' in first.property
+      ? { default: first.property.default }
+      : {}),
+    ...(description.length > 0 ? { description: description.join(' ') } : {}),
+  }
+}
+
+const haveOne = (uses: Use[], read: (use: Use) => unknown): boolean =>
+  new Set(uses.map(use => JSON.stringify(read(use)))).size === 1
+
+/** What all uses say alike, or what each says. */
+const describeUses = (uses: Use[], read: (use: Use) => string | undefined): string | undefined => {
+  const telling = uses.filter(read)
+  if (telling.length === 0 || haveOne(telling, read)) return telling[0] && read(telling[0])
+  return telling.map(use => `For ${use.operation}: ${read(use)}`).join(' ')
+}
+
+/** Which operations take a parameter, unless all take it alike. */
+const usageNote = (uses: Use[], isShared: boolean): string | undefined => {
+  const requirers = uses.filter(use => use.required).map(nameOf)
+  const others = uses.filter(use => !use.required).map(nameOf)
+  if (isShared && (requirers.length === 0 || others.length === 0)) return undefined
+  if (requirers.length === 0) return `For ${others.join(', ')}.`
+  const optional = others.length > 0 ? ` Optional for ${others.join(', ')}.` : ''
+  return `Required for ${requirers.join(', ')}.${optional}`
+}
+
+const nameOf = ({ operation }: Use): string => operation
+
+/**
+ * An operation's schema within a flat one that others are in: its definitions move to those of all,
+ * under another name where theirs has it already.
+ */
+const withSharedDefs = (schema: ObjectSchema, all: Record<string, JsonSchema>): ObjectSchema => {
+  const { $defs, ...own } = schema
+  if (!$defs) return schema
+  const names = new Map(Object.keys($defs).map(name => [name, freeName(name, $defs[name], all)]))
+  const renamed = <T>(part: T): T => withRefs(part, names) as T
+  for (const [name, definition] of Object.entries($defs))
+    all[names.get(name) ?? name] = renamed(definition)
+  return renamed(own)
+}
+
+/** The name itself where it is free, or stands for a schema that names the same one already. */
+const freeName = (
+  name: string,
+  definition: JsonSchema | undefined,
+  all: Record<string, JsonSchema>,
+): string => {
+  let free = name
+  for (let count = 2; Object.hasOwn(all, free); count++) {
+    if (JSON.stringify(all[free]) === JSON.stringify(definition)) return free
+    free = `${name}_${count}`
+  }
+  return free
+}
+
+const DEFS = '#/$defs/'
+
+/** A copy of a part of a schema with its references renamed. */
+const withRefs = (part: unknown, names: ReadonlyMap<string, string>): unknown => {
+  if (Array.isArray(part)) return part.map(item => withRefs(item, names))
+  if (typeof part !== 'object' || part === null) return part
+  return Object.fromEntries(
+    Object.entries(part).map(([key, value]) => {
+      const target = key === '$ref' && typeof value === 'string' ? value : undefined
+      if (!target?.startsWith(DEFS)) return [key, withRefs(value, names)]
+      const name = target.slice(DEFS.length)
+      return [key, DEFS + (names.get(name) ?? name)]
+    }),
+  )
+}

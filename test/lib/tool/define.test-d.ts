@@ -69,11 +69,9 @@ tool.operations.forward
 // @ts-expect-error: a setting of another tool
 tool.settings.recipient
 
+const acting = { ...operation, parameters: z.object({ action: z.string() }) }
 // @ts-expect-error: a parameter with the name of the property that says which operation is meant
-defineTool({
-  ...text,
-  operations: { send: { ...operation, parameters: z.object({ action: z.string() }) } },
-})
+defineTool({ ...text, operations: { send: acting } })
 
 defineTool({
   ...text,

@@ -1,3 +1,4 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { defineTool, type Operation, type Tool } from '../../../lib/tool/define.ts'
@@ -153,5 +154,60 @@ test('a tool of one operation takes its arguments as they are', () => {
   expect(splitArguments(single, Object.values(single.operations), values)).toEqual({
     operation: 'calculate',
     rest: values,
+  })
+})
+
+type Node = { name: string; children?: Node[] | undefined }
+const Node: z.ZodType<Node> = z.object({
+  name: z.string(),
+  get children() {
+    return z.array(Node).optional()
+  },
+})
+const Leaf: z.ZodType = z.object({
+  get leaf() {
+    return Leaf.optional()
+  },
+})
+
+test('a schema that contains itself is defined once, beside the properties', () => {
+  const trees = defineTool({
+    name: 'trees',
+    description: 'x',
+    operations: {
+      plant: operation('plant', z.object({ tree: Node })),
+      fell: operation('fell', z.object({ tree: Node, why: z.string() })),
+      press: operation('press', z.object({ leaf: Leaf })),
+    },
+  })
+  const schema = toolSchema(trees, Object.values(trees.operations))
+  expect(Object.keys(schema.$defs ?? {})).toHaveLength(2)
+  const validate = new Ajv2020().compile(schema)
+  expect(validate({ action: 'plant', tree: { name: 'a', children: [{ name: 'b' }] } })).toBe(true)
+  expect(validate({ action: 'plant', tree: { name: 'a', children: [{ name: 1 }] } })).toBe(false)
+  expect(validate({ action: 'press', leaf: { leaf: { leaf: {} } } })).toBe(true)
+  expect(validate({ action: 'press', leaf: { leaf: { name: 'a' } } })).toBe(false)
+  expect(validate({ action: 'plant', tree: { name: 'a', colour: 'b' } })).toBe(false)
+})
+
+test('where two operations describe one parameter differently, both are told', () => {
+  const limit = z.int().min(1)
+  const lists = defineTool({
+    name: 'lists',
+    description: 'x',
+    operations: {
+      short: operation('short', z.object({ limit: limit.default(5).describe('Rows.') })),
+      long: operation('long', z.object({ limit: limit.default(50).describe('Lines.') })),
+    },
+  })
+  expect(toolSchema(lists, Object.values(lists.operations)).properties.limit).toEqual({
+    type: 'integer',
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'For short: Rows. For long: Lines. Default: 5 for short, 50 for long.',
+  })
+  expect(toolSchema(lists, only(lists, 'long')).properties.limit).toMatchObject({
+    default: 50,
+    description: 'Lines.',
   })
 })
