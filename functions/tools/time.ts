@@ -1,13 +1,12 @@
-import type { Temporal } from 'temporal-polyfill'
 import * as z from 'zod'
-import { AppError } from '../../lib/core/errors.ts'
 import { serve } from '../../lib/http/serve.ts'
 import { defineTool } from '../../lib/tool/define.ts'
 import { setting } from '../../lib/tool/setting.ts'
+import { addTo, at, invalid, parse, parseDuration, shown } from './time/moment.ts'
+import { formatMoment, MAX_PATTERN_CHARS, PATTERN_FIELDS } from './time/pattern.ts'
 
 /** The last second of the year 9999: a larger number is most likely in milliseconds. */
 const MAX_EPOCH_SECONDS = 253_402_300_799
-const MAX_SUGGESTED_ZONES = 5
 
 const timezone = z
   .string()
@@ -22,6 +21,20 @@ const dateTime = z
     'ISO 8601 date and time. With an offset or Z (2026-10-25T09:30:00+01:00) it is exact; ' +
       'without (2026-10-25T09:30) it is what the clocks of the time zone show.',
   )
+const formatting = {
+  locale: z
+    .string()
+    .optional()
+    .describe('Language to write the time out in as well, as a tag: de, en-GB, pt-BR.'),
+  pattern: z
+    .string()
+    .max(MAX_PATTERN_CHARS)
+    .optional()
+    .describe(
+      `Pattern to write the time out by as well, such as EEEE, d MMMM yyyy 'at' HH:mm. ` +
+        `Fields: ${PATTERN_FIELDS}.`,
+    ),
+}
 
 export const tool = defineTool({
   name: 'time',
@@ -35,12 +48,12 @@ export const tool = defineTool({
   operations: {
     now: {
       description: 'The current date and time.',
-      parameters: z.object({ timezone }),
+      parameters: z.object({ timezone, ...formatting }),
       effect: 'read',
       describe: ({ timezone }) => `Tell the time${timezone ? ` in ${timezone}` : ''}`,
       execute: async ({ parameters, settings, clock }) => {
         const zone = parameters.timezone ?? settings.timezone
-        return shown(await at(clock.now().getTime(), zone))
+        return written(await at(clock.now().getTime(), zone), parameters)
       },
     },
     format: {
@@ -48,6 +61,7 @@ export const tool = defineTool({
       parameters: z.object({
         timezone,
         epoch: z.int().describe('Unix time in seconds; may be negative.'),
+        ...formatting,
       }),
       effect: 'read',
       describe: ({ epoch, timezone }) =>
@@ -59,7 +73,19 @@ export const tool = defineTool({
             `The Unix time ${epoch} is beyond the year 9999. It must be in seconds; ` +
               'divide milliseconds by 1000.',
           )
-        return shown(await at(epoch * 1000, parameters.timezone ?? settings.timezone))
+        const zone = parameters.timezone ?? settings.timezone
+        return written(await at(epoch * 1000, zone), parameters)
+      },
+    },
+    epoch: {
+      description: 'The Unix time of a date and time, in seconds and in milliseconds.',
+      parameters: z.object({ date_time: dateTime, timezone }),
+      effect: 'read',
+      describe: ({ date_time }) => `Tell the Unix time of ${date_time}`,
+      execute: async ({ parameters, settings }) => {
+        const zone = parameters.timezone ?? settings.timezone
+        const moment = await parse(parameters.date_time, zone)
+        return { ...shown(moment), epoch_milliseconds: moment.epochMilliseconds }
       },
     },
     convert: {
@@ -70,13 +96,15 @@ export const tool = defineTool({
           'Time zone of a date_time without offset; the configured one if left out.',
         ),
         to: z.string().describe('Time zone to convert to, such as America/New_York.'),
+        ...formatting,
       }),
       effect: 'read',
       describe: ({ date_time, from, to }) =>
         `Convert ${date_time}${from ? ` from ${from}` : ''} to ${to}`,
-      execute: async ({ parameters: { date_time, from, to }, settings }) => {
+      execute: async ({ parameters, settings }) => {
+        const { date_time, from, to } = parameters
         const moment = await parse(date_time, from ?? settings.timezone)
-        return shown(await at(moment.epochMilliseconds, to))
+        return written(await at(moment.epochMilliseconds, to), parameters)
       },
     },
     add: {
@@ -113,88 +141,51 @@ export const tool = defineTool({
         }
       },
     },
+    calendar: {
+      description:
+        'Where a date and time (now, if left out) is in the calendar: weekday, ISO week, day of ' +
+        'the year, quarter, first and last second of its day, week and month; and when the ' +
+        'clocks of the time zone change next.',
+      parameters: z.object({ date_time: dateTime.optional(), timezone }),
+      effect: 'read',
+      describe: ({ date_time, timezone }) =>
+        `Look up ${date_time ?? 'today'} in the calendar${timezone ? ` of ${timezone}` : ''}`,
+      execute: async ({ parameters, settings, clock }) => {
+        const { date_time } = parameters
+        const zone = parameters.timezone ?? settings.timezone
+        const { calendarOf } = await import('./time/calendar.ts')
+        return calendarOf(
+          date_time === undefined
+            ? await at(clock.now().getTime(), zone)
+            : await parse(date_time, zone),
+        )
+      },
+    },
+    zones: {
+      description: 'The time zones of a city, of a country or with an offset, and the time there.',
+      parameters: z.object({
+        query: z
+          .string()
+          .min(1)
+          .describe('A large city, a country in English or its code, or an offset: +05:30.'),
+      }),
+      effect: 'read',
+      describe: ({ query }) => `Look up the time zones of "${query}"`,
+      execute: async ({ parameters: { query }, clock }) => {
+        const { findZones } = await import('./time/zones.ts')
+        return findZones(query, clock.now())
+      },
+    },
   },
 })
 
 export const handler = serve(tool)
 
-/** A moment as the model reads it, the weekday with it: models guess weekdays wrong. */
-const shown = (moment: Temporal.ZonedDateTime) => ({
-  date_time: moment.toString({ timeZoneName: 'never', smallestUnit: 'second' }),
-  weekday: moment.toLocaleString('en', { weekday: 'long' }),
-  time_zone: moment.timeZoneId,
-  epoch: Math.floor(moment.epochMilliseconds / 1000),
-})
-
-/** The library takes its time to load, so only an operation that runs loads it. */
-const loadTemporal = async () => (await import('temporal-polyfill')).Temporal
-
-const at = async (epochMilliseconds: number, zone: string): Promise<Temporal.ZonedDateTime> => {
-  const { Instant } = await loadTemporal()
-  const instant = Instant.fromEpochMilliseconds(epochMilliseconds)
-  return attempt(() => instant.toZonedDateTimeISO(zone), unknownZone(zone))
-}
-
-/** A model's date and time; a local time that a change of clocks skips or repeats is an error. */
-const parse = async (text: string, zone: string): Promise<Temporal.ZonedDateTime> => {
-  const { Instant, PlainDateTime } = await loadTemporal()
-  // Temporal would ignore a zone in brackets beside the one that we pass.
-  const plain = text.includes('[') ? undefined : tryTo(() => PlainDateTime.from(text))
-  const exact = tryTo(() => Instant.from(text))
-  if (exact && !text.includes('[')) return at(exact.epochMilliseconds, zone)
-  if (!plain)
-    throw invalid(
-      `"${text}" is no date and time that exists. Write it as 2026-10-25T09:30:00, with an ` +
-        'offset such as +01:00 or Z where it is exact.',
-    )
-  await at(0, zone)
-  const local = (disambiguation: 'earlier' | 'later') =>
-    attempt(() => plain.toZonedDateTime(zone, { disambiguation }), beyond(text))
-  const [earlier, later] = [local('earlier'), local('later')]
-  if (earlier.equals(later)) return earlier
-  const [first, second] = [shown(earlier).date_time, shown(later).date_time]
-  throw invalid(
-    earlier.toPlainDateTime().equals(plain)
-      ? `${text} happens twice in ${zone}, since the clocks go back. Say which: ${first} or ${second}.`
-      : `${text} does not exist in ${zone}, since the clocks go forward. Say which: ${first} or ${second}.`,
-  )
-}
-
-const parseDuration = async (text: string): Promise<Temporal.Duration> => {
-  const { Duration } = await loadTemporal()
-  return attempt(
-    () => Duration.from(text),
-    `"${text}" is no ISO 8601 duration. Write it as P1D, P1M, PT90M or -P2W.`,
-  )
-}
-
-const addTo = (moment: Temporal.ZonedDateTime, duration: Temporal.Duration) =>
-  attempt(() => moment.add(duration), beyond(`${moment.toString()} plus ${duration.toString()}`))
-
-const beyond = (what: string): string => `${what} is beyond the dates that can be calculated.`
-
-const unknownZone = (zone: string): string => {
-  const part = zone.trim().replaceAll(' ', '_').toLowerCase()
-  const similar = Intl.supportedValuesOf('timeZone')
-    .filter(name => part !== '' && name.toLowerCase().includes(part))
-    .slice(0, MAX_SUGGESTED_ZONES)
-  const hint = similar.length > 0 ? ` Did you mean ${similar.join(' or ')}?` : ''
-  return `There is no time zone "${zone}".${hint} Use an IANA name such as Europe/Berlin, or an offset such as +02:00.`
-}
-
-const tryTo = <T>(make: () => T): T | undefined => {
-  try {
-    return make()
-  } catch {
-    // What Temporal can't read is said in words of our own, which tell what to write instead.
-    return undefined
-  }
-}
-
-const attempt = <T>(make: () => T, message: string): T => {
-  const value = tryTo(make)
-  if (value === undefined) throw invalid(message)
-  return value
-}
-
-const invalid = (message: string) => new AppError('VALIDATION_ERROR', message)
+/** A moment as it is always told and, where that is asked for, written out as well. */
+const written = (
+  moment: Parameters<typeof shown>[0],
+  { locale, pattern }: { locale?: string | undefined; pattern?: string | undefined },
+) =>
+  locale === undefined && pattern === undefined
+    ? shown(moment)
+    : { ...shown(moment), written: formatMoment(moment, { locale, pattern }) }

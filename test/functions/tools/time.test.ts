@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { tool } from '../../../functions/tools/time.ts'
 import { run as runTool } from './run.ts'
@@ -108,9 +109,189 @@ test('a difference counts in calendar units and in seconds', async () => {
   expect(await run('difference', back)).toMatchObject({ total_seconds: -23 * 3600 })
 })
 
+test.each([
+  ['2026-07-01T12:00', 1_782_900_000],
+  ['2026-07-01T12:00Z', 1_782_907_200],
+  ['1969-12-31T23:59:59.250Z', -1],
+])('the Unix time of %s is %d', async (date_time, epoch) => {
+  const told = await run('epoch', { date_time })
+  expect(told).toMatchObject({ epoch })
+})
+
+test('a Unix time is told in milliseconds too, and these are not rounded', async () => {
+  expect(await run('epoch', { date_time: '1969-12-31T23:59:59.250Z' })).toMatchObject({
+    epoch_milliseconds: -750,
+  })
+})
+
+test('a Unix time is required to format one, and nowhere else', () => {
+  const requires = Object.values(tool.operations).filter(
+    ({ parameters }) => 'epoch' in parameters.shape && !parameters.shape.epoch?.isOptional(),
+  )
+  expect(requires.map(({ name }) => name)).toEqual(['format'])
+})
+
+const EPOCH = 1_792_845_296
+
+test.each([
+  [{ locale: 'de' }, 'Samstag, 24. Oktober 2026 um 14:34'],
+  [{ locale: 'en-US' }, 'Saturday, October 24, 2026 at 2:34 PM'],
+  [{ pattern: 'yyyy-MM-dd HH:mm:ss' }, '2026-10-24 14:34:56'],
+  [{ pattern: 'd.M.yy, H:mm' }, '24.10.26, 14:34'],
+  [{ pattern: "EEEE, d MMMM yyyy 'at' h:mm a" }, 'Saturday, 24 October 2026 at 2:34 PM'],
+  [{ pattern: 'EEE d MMM', locale: 'fr' }, 'sam. 24 oct.'],
+  [{ pattern: 'd MMMM', locale: 'ru' }, '24 октября'],
+  [{ pattern: "YYYY-'W'ww xxx VV" }, '2026-W43 +02:00 Europe/Berlin'],
+  [{ pattern: "h 'o''clock' ''" }, "2 o'clock '"],
+])('%j writes a time as %s', async (how, text) => {
+  expect(await run('format', { epoch: EPOCH, ...how })).toMatchObject({ written: text })
+})
+
+test('the other operations that tell a time write it out too', async () => {
+  expect(await run('now', { pattern: 'HH' })).toMatchObject({ written: '14' })
+  const input = { date_time: '2026-07-01T12:00', to: 'Asia/Tokyo', pattern: 'HH' }
+  expect(await run('convert', input)).toMatchObject({ written: '19' })
+})
+
+test('a field that no pattern has, and what is no language, are named', async () => {
+  await expect(run('format', { epoch: EPOCH, pattern: 'yyyy-qq' })).rejects.toThrow(
+    'The pattern has "qq", which is none of its fields: yyyy yy MMMM',
+  )
+  await expect(run('format', { epoch: EPOCH, locale: 'not a language' })).rejects.toThrow(
+    'Write it as de, en-GB or pt-BR',
+  )
+  await expect(run('format', { epoch: EPOCH, pattern: 'd'.repeat(101) })).rejects.toThrow('100')
+})
+
+test('the calendar tells where a day stands, and its first and last seconds', async () => {
+  expect(await run('calendar', { date_time: '2027-01-01T12:00' })).toEqual({
+    date_time: '2027-01-01T12:00:00+01:00',
+    weekday: 'Friday',
+    time_zone: 'Europe/Berlin',
+    epoch: 1_798_801_200,
+    iso_week: '2026-W53',
+    day_of_year: 1,
+    quarter: 1,
+    days_in_month: 31,
+    leap_year: false,
+    day: { start: '2027-01-01T00:00:00+01:00', end: '2027-01-01T23:59:59+01:00' },
+    week: { start: '2026-12-28T00:00:00+01:00', end: '2027-01-03T23:59:59+01:00' },
+    month: { start: '2027-01-01T00:00:00+01:00', end: '2027-01-31T23:59:59+01:00' },
+    next_clock_change: {
+      date_time: '2027-03-28T03:00:00+02:00',
+      offset_before: '+01:00',
+      offset_after: '+02:00',
+    },
+  })
+})
+
+test('a week in which the clocks change begins and ends at midnight', async () => {
+  expect(await run('calendar', { date_time: '2026-10-25T12:00' })).toMatchObject({
+    day: { start: '2026-10-25T00:00:00+02:00', end: '2026-10-25T23:59:59+01:00' },
+    week: { start: '2026-10-19T00:00:00+02:00', end: '2026-10-25T23:59:59+01:00' },
+    month: { start: '2026-10-01T00:00:00+02:00', end: '2026-10-31T23:59:59+01:00' },
+  })
+})
+
+test('a day without a midnight begins when its clocks have gone forward', async () => {
+  const input = { date_time: '2018-11-04T12:00', timezone: 'America/Sao_Paulo' }
+  expect(await run('calendar', input)).toMatchObject({
+    day: { start: '2018-11-04T01:00:00-02:00', end: '2018-11-04T23:59:59-02:00' },
+  })
+})
+
+test('without a date the calendar is of now, and clocks that never change have no change', async () => {
+  expect(await run('calendar', { timezone: '+05:30' })).toMatchObject({
+    date_time: '2026-10-24T18:04:56+05:30',
+    next_clock_change: null,
+  })
+})
+
+const zonesOf = async (query: string) => {
+  const { zones } = (await run('zones', { query })) as { zones: { time_zone: string }[] }
+  return zones.map(({ time_zone }) => time_zone)
+}
+
+test('zones are found by city, by country, by code and by offset', async () => {
+  expect(await zonesOf('new york')).toEqual(['America/New_York'])
+  expect(await zonesOf('India')).toContain('Asia/Kolkata')
+  expect(await zonesOf('CH')).toContain('Europe/Zurich')
+  expect(await zonesOf('uk')).toContain('Europe/London')
+  expect(await zonesOf('UTC+5:45')).toEqual(['Asia/Kathmandu'])
+  expect(await zonesOf('-2:30')).toEqual(['America/St_Johns'])
+})
+
+test('a zone comes with its offset and its time', async () => {
+  expect(await run('zones', { query: 'Tokyo' })).toEqual({
+    zones: [{ time_zone: 'Asia/Tokyo', offset: '+09:00', date_time: '2026-10-24T21:34:56+09:00' }],
+  })
+})
+
+test('of very many zones some are told, and how many more there are', async () => {
+  const told = (await run('zones', { query: 'America' })) as { zones: unknown[]; more: number }
+  expect(told.zones).toHaveLength(30)
+  expect(told.more).toBeGreaterThan(50)
+})
+
+test('a place that is in no zone is said to be so', async () => {
+  await expect(run('zones', { query: 'Atlantis' })).rejects.toThrow(
+    'No time zone matches "Atlantis"',
+  )
+})
+
+const ZONES = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata', 'UTC']
+const zone = fc.constantFrom(...ZONES)
+/** From 1970 to 2069, with clocks that change on some of the days. */
+const moment = fc.integer({ min: 0, max: 3_155_760_000 })
+type Told = { date_time: string; epoch: number }
+
+test('there and back between two zones is the same moment', async () => {
+  await fc.assert(
+    fc.asyncProperty(moment, zone, zone, async (epoch, from, to) => {
+      const start = (await run('format', { epoch, timezone: from })) as Told
+      const there = (await run('convert', { date_time: start.date_time, to })) as Told
+      const back = (await run('convert', { date_time: there.date_time, to: from })) as Told
+      expect(back).toEqual(start)
+      expect(await run('epoch', { date_time: there.date_time })).toMatchObject({ epoch })
+    }),
+  )
+})
+
+test('a local time without an offset is what the clocks show, or is asked about', async () => {
+  await fc.assert(
+    fc.asyncProperty(moment, zone, async (epoch, timezone) => {
+      const { date_time } = (await run('format', { epoch, timezone })) as Told
+      const local = date_time.slice(0, 'yyyy-mm-ddThh:mm:ss'.length)
+      const told = await run('epoch', { date_time: local, timezone }).catch(String)
+      if (typeof told === 'string') expect(told).toContain('happens twice')
+      else expect(told).toMatchObject({ date_time, epoch })
+    }),
+  )
+})
+
+test('what lies between two moments, added to the first, is the second', async () => {
+  await fc.assert(
+    fc.asyncProperty(moment, moment, zone, async (first, second, timezone) => {
+      const at = (epoch: number) => run('format', { epoch, timezone }) as Promise<Told>
+      const [start, end] = [await at(first), await at(second)]
+      const input = { start: start.date_time, end: end.date_time, timezone }
+      const between = (await run('difference', input)) as {
+        duration: string
+        total_seconds: number
+      }
+      expect(between.total_seconds).toBe(second - first)
+      const { duration } = between
+      expect(await run('add', { date_time: start.date_time, duration, timezone })).toEqual(end)
+    }),
+  )
+})
+
 test('every operation is a read, and says in a sentence what it will do', () => {
   for (const { effect } of Object.values(tool.operations)) expect(effect).toBe('read')
-  const { now, format, convert, add } = tool.operations
+  const { now, format, convert, add, epoch, calendar, zones } = tool.operations
+  expect(epoch?.describe({ date_time: 'x' })).toBe('Tell the Unix time of x')
+  expect(calendar?.describe({})).toBe('Look up today in the calendar')
+  expect(zones?.describe({ query: 'x' })).toBe('Look up the time zones of "x"')
   expect(now?.describe({})).toBe('Tell the time')
   expect(format?.describe({ epoch: 5, timezone: 'UTC' })).toBe('Format the Unix time 5 in UTC')
   expect(convert?.describe({ date_time: 'x', to: 'UTC' })).toBe('Convert x to UTC')
