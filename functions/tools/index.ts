@@ -4,6 +4,7 @@ import type { ToolRegistry } from '../../lib/tool/registry.ts'
 export const tools: ToolRegistry = {
   time: () => import('./time.ts'),
   calculator: () => import('./calculator.ts'),
+  user_info: () => import('./user-info.ts'),
   media: () => import('./media.ts'),
   sub_agent: () => import('./sub-agent.ts'),
 }

@@ -20,5 +20,13 @@ export const principalKey = (id: PrincipalId): table.Key => ({ pk: id, sk: 'prin
 
 export const createUser = (user: User) => table.insert(User, user, { key: principalKey(user.id) })
 
+/** What the rows of users and of groups have in common. */
+const Principal = z.object({ id: PrincipalId, name: z.string() })
+export type Principal = z.infer<typeof Principal>
+
+/** A user or a group by its id, or undefined. */
+export const findPrincipal = (id: PrincipalId): Promise<Principal | undefined> =>
+  table.get(Principal, principalKey(id))
+
 export const principalExists = async (id: PrincipalId): Promise<boolean> =>
-  (await table.get(User, principalKey(id))) !== undefined
+  (await findPrincipal(id)) !== undefined
