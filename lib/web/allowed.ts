@@ -10,7 +10,7 @@ const PLAIN_PORT = 80
 const MAX_PORT = 65_535
 
 /** A name, an IPv4 address or an IPv6 address in brackets, and a port. */
-const ENTRY = /^(\[[^\]]+\]|[^:[\]/@?#\\\s%]+)(?::(\d{1,5}))?$/
+const ENTRY = /^(\[[^\]]+\]|[^:[\]/@?#\\\s%*]+)(?::(\d{1,5}))?$/
 
 /** The hosts in ESPALIER_FETCH_ALLOW; NOT_CONFIGURED names an entry that is none. */
 export const allowedHosts = (): Allowed[] =>
