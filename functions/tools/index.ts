@@ -5,6 +5,7 @@ export const tools: ToolRegistry = {
   time: () => import('./time.ts'),
   calculator: () => import('./calculator.ts'),
   user_info: () => import('./user-info.ts'),
+  tool_results: () => import('./tool-results.ts'),
   media: () => import('./media.ts'),
   sub_agent: () => import('./sub-agent.ts'),
 }

@@ -120,8 +120,8 @@ const FAILED_SILENTLY = 'The tool failed without saying why.'
 
 /** What a tool said when it failed, whatever it threw; what no text can be made of says nothing. */
 const wordsOf = async (error: unknown): Promise<string> => {
-  const said = error instanceof Error ? error.message : error
   try {
+    const said = error instanceof Error ? error.message : error
     return said === undefined ? '' : toText(await serialize(said, async () => 'some bytes'))
   } catch {
     return ''

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { derivedId } from '../core/ids.ts'
 import type { Keeper } from '../tool/result.ts'
 import type { Admission } from './gate.ts'
+import { keepResult } from './kept-result.ts'
 import { maskBytes, maskSecrets } from './mask.ts'
 import type { ToolCall } from './tool-call.ts'
 
@@ -26,10 +27,8 @@ export const keeperOf =
     const filename = maskSecrets(name, settings.secrets)
     const facts = { filename, mime_type: mimeType, bytes: bytes.byteLength }
     const hash = createHash('sha256').update(bytes).digest('hex')
-    if (!operation.touches.includes('media') || !operation.touches.includes('bucket')) {
-      const { keepResult } = await import('./shorten.ts')
+    if (!operation.touches.includes('media') || !operation.touches.includes('bucket'))
       return { json: { ...facts, full_output: await keepResult(call.id, bytes, mimeType) } }
-    }
     const { createAsset } = await import('../media/asset.ts')
     const asset = await createAsset(
       {

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { cut } from '../core/clip.ts'
 import type { Id } from '../core/ids.ts'
 import type { Json } from '../tool/serialize.ts'
+import { keepResult } from './kept-result.ts'
 
 /** What is shown of a text that is too long, in characters. */
 const PREVIEW_CHARS = 2_000
@@ -23,7 +23,7 @@ export const shortenText = async (
     original_size_chars: text.length,
     cap_chars: maxChars,
     preview: cut(text, PREVIEW_CHARS),
-    hint: 'The result is too long to show. Ask for less, or for a part of it.',
+    hint: 'The result is too long to show. Ask for less or for a part of it, or read on from full_output with the tool "tool_results".',
     full_output: await keepResult(callId, text, 'text/plain; charset=utf-8'),
   })
 }
@@ -39,19 +39,4 @@ export const shortenData = async (callId: Id<'call'>, data: Json): Promise<Json>
     preview: cut(text, PREVIEW_CHARS),
     full_output: await keepResult(callId, text, 'application/json'),
   }
-}
-
-/**
- * Keeps a result whole, named by what is in it: another run of the same call can't change what this
- * one said.
- */
-export const keepResult = async (
-  callId: Id<'call'>,
-  body: string | Uint8Array,
-  contentType: string,
-): Promise<string> => {
-  const objectKey = `results/${callId}/${createHash('sha256').update(body).digest('hex')}`
-  const { putObject } = await import('../data/objects.ts')
-  await putObject(objectKey, body, contentType)
-  return objectKey
 }

@@ -12,7 +12,16 @@ const SYSTEM_CODE = /^(?:E|UND_ERR)[A-Z0-9_]*$/
  * What kind of error this is and where it was made, without a word of what it says: a message, a
  * name or a code that a tool's code made may hold arguments and secrets.
  */
-export const errorKind = (error: unknown, causes = MAX_CAUSES): Record<string, unknown> => {
+export const errorKind = (error: unknown): Record<string, unknown> => {
+  try {
+    return kindWithin(error, MAX_CAUSES)
+  } catch {
+    // What is thrown may throw itself wherever it is looked at.
+    return { error: typeof error }
+  }
+}
+
+const kindWithin = (error: unknown, causes: number): Record<string, unknown> => {
   if (error instanceof AppError) return { code: error.code }
   if (!(error instanceof Error)) return { error: typeof error }
   return {
@@ -21,7 +30,7 @@ export const errorKind = (error: unknown, causes = MAX_CAUSES): Record<string, u
     ...stackOf(error),
     ...(error.cause === undefined || causes === 0
       ? {}
-      : { cause: errorKind(error.cause, causes - 1) }),
+      : { cause: kindWithin(error.cause, causes - 1) }),
   }
 }
 

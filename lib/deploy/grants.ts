@@ -83,6 +83,8 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
   },
   bucket: { objects: [{ actions: OBJECTS, keys: ['media/*'] }] },
   links: {},
+  /** Long results, of its own calls and of others'. */
+  results: { objects: [{ actions: ['GetObject'], keys: ['results/call_*'] }] },
   workflow: {},
   operations: {},
   models: {},

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { Image } from './images.ts'
 
 /**
  * What a provider wants back with a part, by provider: signatures, encrypted reasoning, item ids.
@@ -52,22 +53,18 @@ export const AssistantMessage = z.object({
 })
 export type AssistantMessage = z.infer<typeof AssistantMessage>
 
-export const ToolMessage = z.object({
-  role: z.literal('tool'),
-  results: z.array(
-    z.object({
-      toolCallId: z.string(),
-      toolName: z.string(),
-      text: z.string(),
-      isError: z.boolean(),
-    }),
-  ),
-})
-export type ToolMessage = z.infer<typeof ToolMessage>
+/** What tools answered. It is put together from the calls' records and stored nowhere. */
+export type ToolMessage = { role: 'tool'; results: ToolAnswer[] }
+export type ToolAnswer = {
+  toolCallId: string
+  toolName: string
+  text: string
+  isError: boolean
+  images?: Image[]
+}
 
-/** One message of a conversation, as a task's history stores it. */
-export const Message = z.discriminatedUnion('role', [UserMessage, AssistantMessage, ToolMessage])
-export type Message = z.infer<typeof Message>
+/** One message of a conversation as a model reads it. */
+export type Message = UserMessage | AssistantMessage | ToolMessage
 
 /** The calls of a message, in the order in which the model made them. */
 export const toolCalls = (message: AssistantMessage): ToolCallPart[] =>

@@ -5,9 +5,10 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt,
   LanguageModelV4ToolChoice,
+  LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider'
 import { parseObject } from './arguments.ts'
-import type { AssistantMessage, AssistantPart, Message } from './message.ts'
+import type { AssistantMessage, AssistantPart, Message, ToolAnswer } from './message.ts'
 import type { ModelRequest, ModelTool, ToolChoice } from './model.ts'
 
 /** A request in the words of the drivers' interface. */
@@ -37,16 +38,32 @@ const toMessages = (message: Message): LanguageModelV4Message[] => {
       return [
         {
           role: 'tool',
-          content: message.results.map(({ toolCallId, toolName, text, isError }) => ({
+          content: message.results.map(answer => ({
             type: 'tool-result',
-            toolCallId,
-            toolName,
-            output: { type: isError ? 'error-text' : 'text', value: text },
+            toolCallId: answer.toolCallId,
+            toolName: answer.toolName,
+            output: toOutput(answer),
           })),
         },
       ]
     default:
       return message satisfies never
+  }
+}
+
+const toOutput = ({ text, isError, images = [] }: ToolAnswer): LanguageModelV4ToolResultOutput => {
+  if (isError) return { type: 'error-text', value: text }
+  if (images.length === 0) return { type: 'text', value: text }
+  return {
+    type: 'content',
+    value: [
+      { type: 'text', text },
+      ...images.map(({ mimeType, bytes }) => ({
+        type: 'file' as const,
+        mediaType: mimeType,
+        data: { type: 'data' as const, data: bytes },
+      })),
+    ],
   }
 }
 

@@ -62,6 +62,17 @@ export const getAsset = async (id: Id<'media'>): Promise<Asset> => {
   return asset
 }
 
+/** Those of these assets that there are, in one batched read. */
+export const getAssets = async (ids: Id<'media'>[]): Promise<Map<Id<'media'>, Asset>> => {
+  const found = await table.batchGet(ids.map(assetKey))
+  return new Map(
+    ids.flatMap(id => {
+      const asset = found.get(Asset, assetKey(id))
+      return asset ? [[id, asset]] : []
+    }),
+  )
+}
+
 export const readBytes = async (asset: Asset): Promise<Uint8Array> => {
   const bytes = await getObject(objectKeyOf(asset))
   if (!bytes) throw new AppError('INTERNAL', `The bytes of ${asset.id} are missing.`)

@@ -10,7 +10,7 @@ import type { SettingDefinition, SettingValue, SettingValues } from './setting.t
 export type Effect = 'read' | 'idempotent' | 'once'
 
 /** What a function may touch beyond the floor that every operation has. */
-export type Resource = 'agents' | 'media' | 'bucket' | 'links' | 'tasks' | 'workflow'
+export type Resource = 'agents' | 'media' | 'bucket' | 'links' | 'results' | 'tasks' | 'workflow'
 
 const CATEGORIES = [
   'general',

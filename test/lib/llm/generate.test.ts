@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { generate } from '../../../lib/llm/generate.ts'
-import { Message, toolCalls } from '../../../lib/llm/message.ts'
+import { AssistantMessage, type Message, toolCalls } from '../../../lib/llm/message.ts'
 import { open, request, serve, streamed, WEATHER } from './server.ts'
 import { type Scripted, WIRE_NAMES, type WireName } from './wires.ts'
 
@@ -33,7 +33,7 @@ describe.each(WIRE_NAMES)('an answer of %s', wire => {
       { toolName: 'get_weather', input: '{"city":"Paris"}', state: 'complete' },
       { toolName: 'get_weather', input: '{"city":"Rome"}', state: 'complete' },
     ])
-    expect(Message.parse(JSON.parse(JSON.stringify(message)))).toEqual(message)
+    expect(AssistantMessage.parse(JSON.parse(JSON.stringify(message)))).toEqual(message)
   })
 
   it('that breaks off within a text is a failure that may be tried again', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { generate } from '../../../lib/llm/generate.ts'
-import { type AssistantMessage, Message } from '../../../lib/llm/message.ts'
+import { AssistantMessage, type Message } from '../../../lib/llm/message.ts'
 import { open, request, serve, streamed } from './server.ts'
 import type { Scripted, WireName } from './wires.ts'
 
@@ -17,7 +17,7 @@ const roundTrip = async (wire: WireName, first: () => Response = streamed(wire, 
   const { fetch, received } = serve(first, streamed(wire, { text: 'Sunny.', end: 'done' }))
   const model = await open(wire, fetch)
   const { message } = await generate(model, request())
-  const stored = Message.parse(JSON.parse(JSON.stringify(message)))
+  const stored = AssistantMessage.parse(JSON.parse(JSON.stringify(message)))
   const results = message.parts.flatMap(part =>
     part.type === 'tool-call'
       ? [{ toolCallId: part.toolCallId, toolName: part.toolName, text: 'Sunny', isError: false }]
