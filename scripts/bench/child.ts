@@ -1,11 +1,19 @@
-// Run in a process of its own: imports one bundle, calls its handler once, and prints both times.
+// Run in a process of its own: imports one bundle, calls its handler once where there is an event,
+// and prints both times.
 
-const [bundle = '', event = '{}'] = process.argv.slice(2)
+const [bundle = '', event] = process.argv.slice(2)
 const started = performance.now()
 const { handler } = await import(bundle)
 const imported = performance.now()
-const response = await handler(JSON.parse(event), { awsRequestId: 'bench' })
+if (event !== undefined) {
+  const response = await handler(JSON.parse(event), { awsRequestId: 'bench' })
+  if (response.statusCode !== 200) throw new Error(JSON.stringify(response))
+}
 const answered = performance.now()
-if (response.statusCode !== 200) throw new Error(JSON.stringify(response))
-process.stdout.write(JSON.stringify({ importMs: imported - started, callMs: answered - imported }))
+process.stdout.write(
+  JSON.stringify({
+    importMs: imported - started,
+    callMs: event === undefined ? null : answered - imported,
+  }),
+)
 process.exit(0)
