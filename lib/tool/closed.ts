@@ -23,7 +23,7 @@ const closedForms = new WeakMap<Schema, Schema>()
 const close = (schema: Schema): Schema => {
   const { def } = (schema as z.core.$ZodTypes)._zod
   const withParts = (parts: object): Schema => {
-    const form = z.core.clone(schema, { ...def, ...parts })
+    const form = z.clone(schema, { ...def, ...parts })
     const described = z.globalRegistry.get(schema)
     if (described) z.globalRegistry.add(form, described)
     return form
