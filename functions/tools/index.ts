@@ -4,6 +4,7 @@ import type { ToolRegistry } from '../../lib/tool/registry.ts'
 export const tools: ToolRegistry = {
   time: () => import('./time.ts'),
   calculator: () => import('./calculator.ts'),
+  read_url: () => import('./read-url.ts'),
   user_info: () => import('./user-info.ts'),
   tool_results: () => import('./tool-results.ts'),
   media: () => import('./media.ts'),
