@@ -137,6 +137,8 @@ const functionMaker = async (prefix: string, { data, objects }: Stores, publicUr
       permissions: targets.apply(to => permissionsOf(spec, to)),
       logging: { retention: LOG_RETENTION },
       nodejs: BUILD,
+      // Where Node looks for packages: a bundle's own modules find them there by name.
+      copyFiles: (spec.files ?? []).map(file => ({ from: `node_modules/${file}` })),
       // AWS's own policy for logs opens every function's; ours opens this one's.
       transform: { role: { managedPolicyArns: [] } },
     })

@@ -1,7 +1,9 @@
+import { REFERENCE_FILES } from '../lib/http/reference-page.ts'
 import type { FunctionSpec, Reach, Route, RouteTable } from '../lib/http/route-table.ts'
 import { operationFunction } from '../lib/tool/alias.ts'
 import { allTools } from '../lib/tool/registry.ts'
 import { TICK_TIMEOUT_SECONDS } from '../lib/workflow/definition.ts'
+import { endpointsOf, type ResourceName } from './admin/index.ts'
 import { tools } from './tools/index.ts'
 
 /** API Gateway answers for a function that takes longer than 30 seconds. */
@@ -12,89 +14,32 @@ const ADMIN_MEMORY_MB = 512
 const TICK_MEMORY_MB = 1_024
 const SWEEP_MINUTES = 1
 
-type Admin = { name: string; reach: readonly Reach[]; routes: readonly string[] }
+/** What each resource's function may touch; its routes stand beside what answers them. */
+const ADMIN: Record<ResourceName, readonly Reach[]> = {
+  principals: ['principals'],
+  tools: ['principals'],
+  settings: ['principals', 'agents', 'settings', 'manage-settings'],
+  agents: ['principals', 'agents', 'manage-agents', 'manage-keys', 'list-settings'],
+  keys: ['principals', 'manage-keys'],
+  tasks: ['principals', 'agents', 'tasks', 'list-tasks', 'calls', 'workflow'],
+  approvals: [
+    'principals',
+    'agents',
+    'settings',
+    'tasks',
+    'calls',
+    'decisions',
+    'workflow',
+    'operations',
+  ],
+  media: ['principals', 'media', 'bucket', 'links'],
+  'public-media': ['read-media', 'links'],
+  openapi: [],
+  docs: [],
+}
 
-const ADMIN: readonly Admin[] = [
-  { name: 'principals', reach: ['principals'], routes: ['GET /api/v1/principals/me'] },
-  { name: 'tools', reach: ['principals'], routes: ['GET /api/v1/tools'] },
-  {
-    name: 'settings',
-    reach: ['principals', 'agents', 'settings', 'manage-settings'],
-    routes: [
-      'GET /api/v1/tools/{tool}/settings',
-      'PUT /api/v1/tools/{tool}/settings',
-      'GET /api/v1/principals/{id}/tools/{tool}/settings',
-      'PUT /api/v1/principals/{id}/tools/{tool}/settings',
-      'GET /api/v1/agents/{id}/tools/{tool}/settings',
-      'PUT /api/v1/agents/{id}/tools/{tool}/settings',
-    ],
-  },
-  {
-    name: 'agents',
-    reach: ['principals', 'agents', 'manage-agents', 'manage-keys', 'list-settings'],
-    routes: [
-      'GET /api/v1/agents',
-      'POST /api/v1/agents',
-      'GET /api/v1/agents/{id}',
-      'POST /api/v1/agents/{id}/tools/{tool}/enable',
-      'DELETE /api/v1/agents/{id}/tools/{tool}/enable',
-      'PATCH /api/v1/agents/{id}/tools/{tool}/operations/{operation}',
-      'POST /api/v1/agents/{id}/keys',
-    ],
-  },
-  {
-    name: 'keys',
-    reach: ['principals', 'manage-keys'],
-    routes: ['DELETE /api/v1/keys/{id}'],
-  },
-  {
-    name: 'tasks',
-    reach: ['principals', 'agents', 'tasks', 'list-tasks', 'calls', 'workflow'],
-    routes: [
-      'GET /api/v1/tasks',
-      'POST /api/v1/tasks',
-      'GET /api/v1/tasks/{id}',
-      'GET /api/v1/tasks/{id}/history',
-      'POST /api/v1/tasks/{id}/cancel',
-    ],
-  },
-  {
-    name: 'approvals',
-    reach: [
-      'principals',
-      'agents',
-      'settings',
-      'tasks',
-      'calls',
-      'decisions',
-      'workflow',
-      'operations',
-    ],
-    routes: [
-      'GET /api/v1/approvals',
-      'GET /api/v1/tool-calls/{id}',
-      'POST /api/v1/tool-calls/{id}/approve',
-      'POST /api/v1/tool-calls/{id}/reject',
-      'POST /api/v1/tool-calls/{id}/settle',
-    ],
-  },
-  {
-    name: 'media',
-    reach: ['principals', 'media', 'bucket', 'links'],
-    routes: [
-      'GET /api/v1/media',
-      'GET /api/v1/media/{id}',
-      'POST /api/v1/media/{id}/public-link',
-      'DELETE /api/v1/media/{id}/public-link',
-      'GET /api/v1/assets/{id}',
-    ],
-  },
-  {
-    name: 'public-media',
-    reach: ['read-media', 'links'],
-    routes: ['GET /api/v1/public/media/{id}'],
-  },
-]
+/** Files of packages that a function reads as they are: no bundle holds them. */
+const FILES: Partial<Record<ResourceName, readonly string[]>> = { docs: REFERENCE_FILES }
 
 const WORKFLOW: readonly FunctionSpec[] = [
   {
@@ -138,24 +83,43 @@ export const routeTable = async (): Promise<RouteTable> => {
       path: `/api/v1/tools/${tool.name}/operations/${operation.name}`,
     })),
   )
-  const admin = ADMIN.map(({ name, reach }) => ({
-    name: `admin-${name}`,
-    module: `admin/${name}`,
-    reach,
-    memoryMb: ADMIN_MEMORY_MB,
-    timeoutSeconds: HTTP_TIMEOUT_SECONDS,
-  }))
+  const admin = await Promise.all(Object.keys(ADMIN).map(name => adminOf(name as ResourceName)))
   return {
-    functions: [...operations.map(({ spec }) => spec), ...admin, ...WORKFLOW],
+    functions: [
+      ...operations.map(({ spec }) => spec),
+      ...admin.map(({ spec }) => spec),
+      ...WORKFLOW,
+    ],
     routes: [
       ...operations.map(({ spec, path }) => ({ method: 'POST', path, functionName: spec.name })),
-      ...ADMIN.flatMap(({ name, routes }) => routes.map(route => routeOf(route, `admin-${name}`))),
+      ...admin.flatMap(({ routes }) => routes),
     ],
     schedules: [{ name: 'sweep', rateMinutes: SWEEP_MINUTES, functionName: 'sweep' }],
   }
 }
 
-const routeOf = (route: string, functionName: string): Route => {
-  const [method = '', path = ''] = route.split(' ')
-  return { method, path, functionName }
+/** A resource's function, and the routes that it declares. */
+const adminOf = async (
+  resource: ResourceName,
+): Promise<{ spec: FunctionSpec; routes: Route[] }> => {
+  const name = `admin-${resource}`
+  const files = FILES[resource]
+  const endpoints = Object.values(await endpointsOf(resource))
+  return {
+    spec: {
+      name,
+      module: `admin/${resource}`,
+      reach: ADMIN[resource],
+      memoryMb: ADMIN_MEMORY_MB,
+      timeoutSeconds: HTTP_TIMEOUT_SECONDS,
+      ...(files ? { files } : {}),
+    },
+    routes: endpoints.flatMap(({ method, path, hasHead }) =>
+      [method, ...(hasHead ? ['HEAD'] : [])].map(verb => ({
+        method: verb,
+        path,
+        functionName: name,
+      })),
+    ),
+  }
 }

@@ -5,6 +5,7 @@ import { routeTable } from '../functions/routes.ts'
 import { type LogEntry, setLogSink } from '../lib/core/log.ts'
 import { type Stack, type StackOptions, startStack } from '../lib/local/stack.ts'
 import { loadFunction } from '../scripts/load-function.ts'
+import { createConformance, currentDocument } from './openapi.ts'
 
 export type Answer = {
   status: number
@@ -18,7 +19,10 @@ export type TestStack = Stack & {
   directory: string
   adminKey: string
   logs: LogEntry[]
-  /** One request, as the admin unless a key (or none, as null) is given. */
+  /**
+   * One request, as the admin unless a key (or none, as null) is given. Whatever is answered must be
+   * what the OpenAPI document says of its route.
+   */
   request: (
     method: string,
     path: string,
@@ -41,6 +45,8 @@ export const startTestStack = async (
     adminKey,
     ...options,
   })
+  // Made with the first request, when a test's own tools are there.
+  let conforms: Promise<ReturnType<typeof createConformance>> | undefined
   const request: TestStack['request'] = async (method, where, { body, key, headers } = {}) => {
     const response = await fetch(`${stack.url}${where}`, {
       method,
@@ -55,7 +61,10 @@ export const startTestStack = async (
         : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const text = await response.text()
-    return { status: response.status, headers: response.headers, text, body: parse(text) }
+    const { status, headers: received } = response
+    conforms ??= currentDocument().then(createConformance)
+    ;(await conforms)(method, where, { status, headers: received, text })
+    return { status, headers: received, text, body: parse(text) }
   }
   return {
     ...stack,

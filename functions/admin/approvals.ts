@@ -12,10 +12,12 @@ import {
 } from '../../lib/call/tool-call.ts'
 import { notFound } from '../../lib/core/errors.ts'
 import { batchGet } from '../../lib/data/table.ts'
-import { decidableCall, governingUser, readableCall } from '../../lib/http/access.ts'
-import { authenticated, createApp, handlerOf } from '../../lib/http/app.ts'
-import { presentCall, presentCalls } from '../../lib/http/present-call.ts'
-import { objectOf, readBody, readPage } from '../../lib/http/request.ts'
+import { governingUser } from '../../lib/http/access.ts'
+import { appOf, handlerOf } from '../../lib/http/app.ts'
+import { decidableCall, readableCall } from '../../lib/http/call-access.ts'
+import { endpoint, reply, replyPage } from '../../lib/http/endpoint.ts'
+import { Digest, presentCall, presentCalls, ToolCallView } from '../../lib/http/present-call.ts'
+import { objectOf } from '../../lib/http/request.ts'
 import { DEFAULT_MAX_RESULT_CHARS } from '../../lib/tool/define.ts'
 import { findTool } from '../../lib/tool/registry.ts'
 import { elapseCall } from '../../lib/workflow/elapse-call.ts'
@@ -25,83 +27,135 @@ import { tools } from '../tools/index.ts'
 /** A reason's length, in characters. */
 const MAX_REASON_CHARS = 2_000
 
-const Digest = z
-  .string()
-  .regex(/^[0-9a-f]{64}$/, 'must be the digest of the call as you saw it: 64 hexadecimal digits')
-
-const ApproveBody = z.strictObject({
-  digest: Digest,
-  /** In place of the arguments that the agent sent. */
-  arguments: objectOf('arguments').optional(),
-})
-const RejectBody = z.strictObject({
-  digest: Digest,
-  reason: z.string().max(MAX_REASON_CHARS).optional(),
-})
-/** What a person found out about a call that nobody knows the end of. */
-const SettleBody = z.discriminatedUnion('ran', [
-  z.strictObject({
-    ran: z.literal(true),
-    /** What the model reads as the call's result. */
-    content: z.string().max(DEFAULT_MAX_RESULT_CHARS),
-  }),
-  z.strictObject({ ran: z.literal(false) }),
-])
-
-const app = createApp()
-
-app.get('/api/v1/approvals', authenticated, async context => {
-  const { principalId } = governingUser(context)
-  const { items, cursor } = await listWaiting(principalId, readPage(context))
-  const calls = await Promise.all(items.map(call => elapseCall(call)))
-  return context.json({
-    data: await presentCalls(calls.filter(isWaiting)),
-    next_cursor: cursor ?? null,
+const ApproveBody = z
+  .strictObject({
+    digest: Digest,
+    arguments: objectOf('arguments')
+      .describe('In place of the arguments that the agent sent.')
+      .optional(),
   })
-})
-
-app.get('/api/v1/tool-calls/:id', authenticated, async context =>
-  context.json({ data: await presentCall(await readableCall(context)) }),
-)
-
-app.post('/api/v1/tool-calls/:id/approve', authenticated, async context => {
-  const call = await decidableCall(context)
-  const { digest, arguments: edited } = await readBody(context, ApproveBody)
-  const decided = await approve(call, {
-    digest,
-    by: context.get('caller').id,
-    also: wakeWrites(call),
-    admission: await readmit(call, edited ?? (await argumentsOf(call))),
-    edited: edited !== undefined,
+  .meta({ id: 'Approval' })
+const RejectBody = z
+  .strictObject({ digest: Digest, reason: z.string().max(MAX_REASON_CHARS).optional() })
+  .meta({ id: 'Rejection' })
+const SettleBody = z
+  .discriminatedUnion('ran', [
+    z.strictObject({
+      ran: z.literal(true),
+      content: z
+        .string()
+        .max(DEFAULT_MAX_RESULT_CHARS)
+        .describe('What the model reads as the call’s result.'),
+    }),
+    z.strictObject({ ran: z.literal(false) }),
+  ])
+  .meta({
+    id: 'Settlement',
+    description: 'What a person found out about a call that nobody knows the end of.',
   })
-  await goOn(decided)
-  return context.json({ data: await presentCall(decided) })
-})
 
-app.post('/api/v1/tool-calls/:id/reject', authenticated, async context => {
-  const call = await decidableCall(context)
-  const { digest, reason } = await readBody(context, RejectBody)
-  const decided = await reject(call, {
-    digest,
-    by: context.get('caller').id,
-    also: wakeWrites(call),
-    ...(reason === undefined ? {} : { reason }),
-  })
-  await goOn(decided)
-  return context.json({ data: await presentCall(decided) })
-})
+const tag = 'Approvals'
+const common = { method: 'POST', tag, responses: { 200: ToolCallView } } as const
 
-app.post('/api/v1/tool-calls/:id/settle', authenticated, async context => {
-  const call = await decidableCall(context)
-  const settled = await settle(call, await readBody(context, SettleBody), {
-    by: context.get('caller').id,
-    also: wakeWrites(call),
-  })
-  await goOn(settled)
-  return context.json({ data: await presentCall(settled) })
-})
+export const endpoints = {
+  listApprovals: endpoint(
+    {
+      method: 'GET',
+      path: '/api/v1/approvals',
+      tag,
+      summary: 'List the calls that wait on a person',
+      description:
+        'Those that ask for approval and those to be settled, of tasks at any depth and of direct calls.',
+      access: governingUser,
+      isPaged: true,
+      responses: { 200: z.array(ToolCallView) },
+    },
+    async ({ subject, page }) => {
+      const { items, cursor } = await listWaiting(subject.principalId, page)
+      const calls = await Promise.all(items.map(call => elapseCall(call)))
+      return replyPage(await presentCalls(calls.filter(isWaiting), tools), cursor)
+    },
+  ),
 
-export const handler = handlerOf(app)
+  getToolCall: endpoint(
+    {
+      method: 'GET',
+      path: '/api/v1/tool-calls/{id}',
+      tag,
+      summary: 'Show a tool call with its receipt',
+      access: readableCall,
+      responses: { 200: ToolCallView },
+    },
+    async ({ subject }) => reply(200, await presentCall(subject, tools)),
+  ),
+
+  approveToolCall: endpoint(
+    {
+      ...common,
+      path: '/api/v1/tool-calls/{id}/approve',
+      summary: 'Approve a tool call',
+      description: 'As it was seen, or with other arguments. The call then goes on by itself.',
+      access: decidableCall,
+      body: ApproveBody,
+      errors: [
+        'DIGEST_MISMATCH',
+        'INVALID_STATE',
+        'TOOL_DISABLED',
+        'OPERATION_DISABLED',
+        'TOOL_UNAVAILABLE',
+        'VALIDATION_ERROR',
+        'SETTING_MISSING',
+        'DECRYPTION_FAILED',
+        'NOT_CONFIGURED',
+      ],
+    },
+    async ({ subject: call, caller, body: { digest, arguments: edited } }) => {
+      const decided = await approve(call, {
+        digest,
+        by: caller.id,
+        also: wakeWrites(call),
+        admission: await readmit(call, edited ?? (await argumentsOf(call))),
+        edited: edited !== undefined,
+      })
+      return goOn(decided)
+    },
+  ),
+
+  rejectToolCall: endpoint(
+    {
+      ...common,
+      path: '/api/v1/tool-calls/{id}/reject',
+      summary: 'Reject a tool call',
+      access: decidableCall,
+      body: RejectBody,
+      errors: ['DIGEST_MISMATCH', 'INVALID_STATE'],
+    },
+    async ({ subject: call, caller, body: { digest, reason } }) => {
+      const decided = await reject(call, {
+        digest,
+        by: caller.id,
+        also: wakeWrites(call),
+        ...(reason === undefined ? {} : { reason }),
+      })
+      return goOn(decided)
+    },
+  ),
+
+  settleToolCall: endpoint(
+    {
+      ...common,
+      path: '/api/v1/tool-calls/{id}/settle',
+      summary: 'Settle a call of which nobody knows whether it ran',
+      access: decidableCall,
+      body: SettleBody,
+      errors: ['INVALID_STATE'],
+    },
+    async ({ subject: call, caller, body }) =>
+      goOn(await settle(call, body, { by: caller.id, also: wakeWrites(call) })),
+  ),
+}
+
+export const handler = handlerOf(appOf(endpoints))
 
 const isWaiting = ({ status }: ToolCall): boolean => WAITS_ON_A_PERSON.includes(status)
 
@@ -118,7 +172,8 @@ const readmit = async (call: ToolCall, values: Record<string, unknown>): Promise
 }
 
 /** What follows a decision: the task looks again, or the call outside of tasks runs. */
-const goOn = async (call: ToolCall): Promise<void> => {
+const goOn = async (call: ToolCall) => {
   if (call.taskId) await deliverTo(call.taskId)
   else if (call.status === 'APPROVED') await invokeOperation(call, 'event')
+  return reply(200, await presentCall(call, tools))
 }

@@ -1,15 +1,40 @@
+import * as z from 'zod'
 import { notFound } from '../../lib/core/errors.ts'
-import { authenticated, createApp, handlerOf } from '../../lib/http/app.ts'
-import { pathId } from '../../lib/http/request.ts'
+import { access } from '../../lib/http/access.ts'
+import { appOf, handlerOf } from '../../lib/http/app.ts'
+import { endpoint, reply } from '../../lib/http/endpoint.ts'
+import { KeyId } from '../../lib/http/wire.ts'
 import { governs } from '../../lib/principal/caller.ts'
 import { getKey, revokeKey } from '../../lib/principal/key.ts'
 
-const app = createApp().delete('/api/v1/keys/:id', authenticated, async context => {
-  const id = pathId(context, 'key')
-  const key = await getKey(id)
-  if (!key || !governs(context.get('caller'), key.principalId)) throw notFound('key', id)
-  await revokeKey(id)
-  return context.json({ data: { id, revoked: true } })
+const governedKey = access({
+  who: 'A key of its owner, or an admin’s.',
+  what: 'key',
+  params: { id: KeyId },
+  errors: ['NOT_FOUND'],
+  find: async ({ caller, params: { id } }) => {
+    const key = await getKey(id)
+    if (!key || !governs(caller, key.principalId)) throw notFound('key', id)
+    return key
+  },
 })
 
-export const handler = handlerOf(app)
+export const endpoints = {
+  revokeKey: endpoint(
+    {
+      method: 'DELETE',
+      path: '/api/v1/keys/{id}',
+      tag: 'Keys',
+      summary: 'Revoke a key',
+      description: 'For good. Revoking again changes nothing.',
+      access: governedKey,
+      responses: { 200: z.object({ id: KeyId, revoked: z.literal(true) }) },
+    },
+    async ({ subject: { id } }) => {
+      await revokeKey(id)
+      return reply(200, { id, revoked: true })
+    },
+  ),
+}
+
+export const handler = handlerOf(appOf(endpoints))

@@ -1,50 +1,84 @@
-import { governedAsset, governingUser } from '../../lib/http/access.ts'
-import { authenticated, createApp, handlerOf } from '../../lib/http/app.ts'
-import { readPage } from '../../lib/http/request.ts'
-import { type Asset, listAssets, revokeLink } from '../../lib/media/asset.ts'
+import * as z from 'zod'
+import { governingUser } from '../../lib/http/access.ts'
+import { appOf, handlerOf } from '../../lib/http/app.ts'
+import { governedAsset } from '../../lib/http/asset-access.ts'
+import { endpoint, reply, replyPage } from '../../lib/http/endpoint.ts'
+import { AssetView, presentAsset } from '../../lib/http/present-asset.ts'
+import { redirection, redirectTo } from '../../lib/http/redirect.ts'
+import { MediaId } from '../../lib/http/wire.ts'
+import { listAssets, revokeLink } from '../../lib/media/asset.ts'
 import { presignedUrl, publicLink } from '../../lib/media/public-link.ts'
 
-const app = createApp()
+const tag = 'Media'
 
-app.get('/api/v1/media', authenticated, async context => {
-  const { principalId } = governingUser(context)
-  const { items, cursor } = await listAssets(principalId, readPage(context))
-  return context.json({ data: items.map(presentAsset), next_cursor: cursor ?? null })
-})
+export const endpoints = {
+  listMedia: endpoint(
+    {
+      method: 'GET',
+      path: '/api/v1/media',
+      tag,
+      summary: 'List stored files',
+      access: governingUser,
+      isPaged: true,
+      responses: { 200: z.array(AssetView) },
+    },
+    async ({ subject, page }) => {
+      const { items, cursor } = await listAssets(subject.principalId, page)
+      return replyPage(items.map(presentAsset), cursor)
+    },
+  ),
 
-app.get('/api/v1/media/:id', authenticated, async context =>
-  context.json({ data: presentAsset(await governedAsset(context)) }),
-)
+  getMedia: endpoint(
+    {
+      method: 'GET',
+      path: '/api/v1/media/{id}',
+      tag,
+      summary: 'Show a stored file',
+      access: governedAsset,
+      responses: { 200: AssetView },
+    },
+    ({ subject }) => reply(200, presentAsset(subject)),
+  ),
 
-app.post('/api/v1/media/:id/public-link', authenticated, async context => {
-  const asset = await governedAsset(context)
-  return context.json({ data: { media_id: asset.id, public_url: await publicLink(asset) } }, 201)
-})
+  openPublicLink: endpoint(
+    {
+      method: 'POST',
+      path: '/api/v1/media/{id}/public-link',
+      tag,
+      summary: 'Make the link that anyone can open',
+      description: 'Asking again gives the same link, until it is revoked.',
+      access: governedAsset,
+      responses: { 201: z.object({ media_id: MediaId, public_url: z.url() }) },
+      errors: ['NOT_CONFIGURED'],
+    },
+    async ({ subject }) =>
+      reply(201, { media_id: subject.id, public_url: await publicLink(subject) }),
+  ),
 
-app.delete('/api/v1/media/:id/public-link', authenticated, async context =>
-  context.json({ data: presentAsset(await revokeLink(await governedAsset(context))) }),
-)
+  revokePublicLink: endpoint(
+    {
+      method: 'DELETE',
+      path: '/api/v1/media/{id}/public-link',
+      tag,
+      summary: 'Revoke every link made so far',
+      access: governedAsset,
+      responses: { 200: AssetView },
+    },
+    async ({ subject }) => reply(200, presentAsset(await revokeLink(subject))),
+  ),
 
-app.get('/api/v1/assets/:id', authenticated, async context => {
-  const url = await presignedUrl(await governedAsset(context))
-  context.header('cache-control', 'no-store')
-  context.header('referrer-policy', 'no-referrer')
-  return context.redirect(url, 302)
-})
+  openAsset: endpoint(
+    {
+      method: 'GET',
+      path: '/api/v1/assets/{id}',
+      tag,
+      summary: 'Open a file',
+      description: 'The address works for a minute. Follow it without your key.',
+      access: governedAsset,
+      responses: { 302: redirection },
+    },
+    async ({ context, subject }) => redirectTo(context, await presignedUrl(subject)),
+  ),
+}
 
-export const handler = handlerOf(app)
-
-const presentAsset = (asset: Asset) => ({
-  id: asset.id,
-  principal_id: asset.principalId,
-  agent_id: asset.agentId ?? null,
-  task_id: asset.taskId ?? null,
-  filename: asset.filename,
-  mime_type: asset.mimeType,
-  bytes: asset.bytes,
-  prompt: asset.prompt ?? null,
-  signature: asset.signature ?? null,
-  public_link: asset.linkActive,
-  asset_url: `/api/v1/assets/${asset.id}`,
-  created_at: asset.createdAt,
-})
+export const handler = handlerOf(appOf(endpoints))

@@ -1,17 +1,44 @@
-import { authenticated, createApp, handlerOf } from '../../lib/http/app.ts'
+import * as z from 'zod'
+import { anyKey } from '../../lib/http/access.ts'
+import { appOf, handlerOf } from '../../lib/http/app.ts'
+import { endpoint, reply } from '../../lib/http/endpoint.ts'
+import { AgentId, KeyId, PrincipalId, UserId } from '../../lib/http/wire.ts'
 
-const app = createApp().get('/api/v1/principals/me', authenticated, context => {
-  const caller = context.get('caller')
-  return context.json({
-    data: {
-      kind: caller.kind,
-      id: caller.id,
-      principal_id: caller.principalId,
-      key_id: caller.keyId,
-      scopes: caller.scopes,
-      ...(caller.kind === 'user' ? { role: caller.role } : {}),
+const key = {
+  principal_id: PrincipalId,
+  key_id: KeyId,
+  scopes: z.array(z.enum(['decide'])),
+}
+
+const CallerView = z
+  .discriminatedUnion('kind', [
+    z.object({
+      kind: z.literal('user'),
+      id: UserId,
+      ...key,
+      role: z.enum(['admin', 'member']),
+    }),
+    z.object({ kind: z.literal('agent'), id: AgentId, ...key }),
+  ])
+  .meta({ id: 'Caller', description: 'Whose key a request has.' })
+
+export const endpoints = {
+  getCaller: endpoint(
+    {
+      method: 'GET',
+      path: '/api/v1/principals/me',
+      tag: 'Principals',
+      summary: 'Tell whose key this is',
+      access: anyKey,
+      responses: { 200: CallerView },
     },
-  })
-})
+    ({ caller }) => {
+      const key = { principal_id: caller.principalId, key_id: caller.keyId, scopes: caller.scopes }
+      return caller.kind === 'user'
+        ? reply(200, { kind: caller.kind, id: caller.id, ...key, role: caller.role })
+        : reply(200, { kind: caller.kind, id: caller.id, ...key })
+    },
+  ),
+}
 
-export const handler = handlerOf(app)
+export const handler = handlerOf(appOf(endpoints))

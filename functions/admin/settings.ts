@@ -1,105 +1,145 @@
-import type { Context } from 'hono'
 import { scopeOf } from '../../lib/call/gate.ts'
-import { AppError, notFound } from '../../lib/core/errors.ts'
-import { batchGet } from '../../lib/data/table.ts'
-import { governedAgent } from '../../lib/http/access.ts'
-import { authenticated, createApp, type Env, handlerOf } from '../../lib/http/app.ts'
-import { objectOf, readBody } from '../../lib/http/request.ts'
-import { type Caller, governs } from '../../lib/principal/caller.ts'
-import { PrincipalId, principalExists } from '../../lib/principal/principal.ts'
-import {
-  cascade,
-  cascadeKeys,
-  type Effective,
-  maskedValue,
-  missingSettings,
-  type Scope,
-} from '../../lib/settings/cascade.ts'
+import { AppError, type ErrorCode, notFound } from '../../lib/core/errors.ts'
+import { access } from '../../lib/http/access.ts'
+import { governedAgent } from '../../lib/http/agent-access.ts'
+import { appOf, handlerOf } from '../../lib/http/app.ts'
+import { endpoint, reply } from '../../lib/http/endpoint.ts'
+import { presentSettings, SettingsView } from '../../lib/http/present-settings.ts'
+import { objectOf } from '../../lib/http/request.ts'
+import { AgentId, PrincipalId, ToolName } from '../../lib/http/wire.ts'
+import { governs } from '../../lib/principal/caller.ts'
+import { principalExists } from '../../lib/principal/principal.ts'
+import type { Scope } from '../../lib/settings/cascade.ts'
 import { type LayerOwner, writeLayer } from '../../lib/settings/layer.ts'
 import type { Tool } from '../../lib/tool/define.ts'
 import { getTool } from '../../lib/tool/registry.ts'
 import { tools } from '../tools/index.ts'
 
 /** One layer of a tool's settings: whose it is, and as whom it is read. */
-type Place = { owner: LayerOwner; scope: Scope }
+type Place = { tool: Tool; owner: LayerOwner; scope: Scope }
 
-const Changes = objectOf('settings')
-
-const layers: { path: string; placeOf: (context: Context<Env>) => Promise<Place> | Place }[] = [
-  {
-    path: '/api/v1/tools/:tool/settings',
-    placeOf: context => {
-      const caller = context.get('caller')
-      if (caller.kind !== 'user' || caller.role !== 'admin')
-        throw new AppError(
-          'FORBIDDEN',
-          'Only an admin of the instance governs its global settings.',
-        )
-      return { owner: 'global', scope: {} }
-    },
+const ofInstance = access({
+  who: 'An admin’s key.',
+  params: { tool: ToolName },
+  errors: ['FORBIDDEN', 'NOT_FOUND'],
+  find: async ({ caller, params }): Promise<Place> => {
+    if (caller.kind !== 'user' || caller.role !== 'admin')
+      throw new AppError('FORBIDDEN', 'Only an admin of the instance governs its global settings.')
+    return { tool: await getTool(tools, params.tool), owner: 'global', scope: {} }
   },
-  {
-    path: '/api/v1/principals/:id/tools/:tool/settings',
-    placeOf: async context => {
-      const principalId = await governedPrincipal(
-        context.get('caller'),
-        context.req.param('id') ?? '',
-      )
-      return { owner: principalId, scope: { principalId } }
-    },
-  },
-  {
-    path: '/api/v1/agents/:id/tools/:tool/settings',
-    placeOf: async context => {
-      const agent = await governedAgent(context)
-      return { owner: agent.id, scope: scopeOf(agent) }
-    },
-  },
-]
-
-const app = createApp()
-for (const { path, placeOf } of layers) {
-  app.get(path, authenticated, async context => {
-    const { scope } = await placeOf(context)
-    const tool = await getTool(tools, context.req.param('tool') ?? '')
-    return context.json({ data: await presentSettings(tool, scope) })
-  })
-  app.put(path, authenticated, async context => {
-    const { owner, scope } = await placeOf(context)
-    const tool = await getTool(tools, context.req.param('tool') ?? '')
-    await writeLayer(tool, owner, await readBody(context, Changes), {
-      by: context.get('caller').id,
-    })
-    return context.json({ data: await presentSettings(tool, scope) })
-  })
-}
-
-export const handler = handlerOf(app)
-
-/** A principal that there is: an admin governs everyone, and a mistyped id is no one. */
-const governedPrincipal = async (caller: Caller, text: string): Promise<PrincipalId> => {
-  const parsed = PrincipalId.safeParse(text)
-  if (!parsed.success || !governs(caller, parsed.data)) throw notFound('principal', text)
-  if (parsed.data !== caller.principalId && !(await principalExists(parsed.data)))
-    throw notFound('principal', text)
-  return parsed.data
-}
-
-/** What holds for a scope, each value with its source; passwords masked. */
-const presentSettings = async (tool: Tool, scope: Scope) => {
-  const effective = cascade(tool, await batchGet(cascadeKeys(tool.name, scope)), scope)
-  return {
-    tool: tool.name,
-    missing_required: missingSettings(effective),
-    settings: Object.fromEntries(
-      Object.entries(effective).map(([key, setting]) => [key, presentSetting(setting)]),
-    ),
-  }
-}
-
-const presentSetting = (setting: Effective) => ({
-  value: maskedValue(setting),
-  source: setting.source ?? null,
-  updated_at: setting.updatedAt ?? null,
-  updated_by: setting.updatedBy ?? null,
 })
+
+/** Of a principal that there is: an admin governs everyone, and a mistyped id is no one. */
+const ofPrincipal = access({
+  who: 'The principal’s own key, or an admin’s.',
+  what: 'principal',
+  params: { id: PrincipalId, tool: ToolName },
+  errors: ['NOT_FOUND'],
+  find: async ({ caller, params: { id, tool } }): Promise<Place> => {
+    if (!governs(caller, id)) throw notFound('principal', id)
+    if (id !== caller.principalId && !(await principalExists(id))) throw notFound('principal', id)
+    return { tool: await getTool(tools, tool), owner: id, scope: { principalId: id } }
+  },
+})
+
+const ofAgent = access({
+  ...governedAgent,
+  params: { id: AgentId, tool: ToolName },
+  find: async ({ caller, params }): Promise<Place> => {
+    const agent = await governedAgent.find({ caller, params })
+    return { tool: await getTool(tools, params.tool), owner: agent.id, scope: scopeOf(agent) }
+  },
+})
+
+const show = async ({ subject: { tool, scope } }: { subject: Place }) =>
+  reply(200, await presentSettings(tool, scope))
+
+/** What a layer holds from now on. */
+const Changes = objectOf('settings').meta({
+  description:
+    'Values by key: all of them are written, or none. `null` or `""` removes one, and the layer below holds again; `***` keeps a password.',
+  additionalProperties: {
+    type: ['string', 'number', 'boolean', 'array', 'null'],
+    items: { type: 'string' },
+  },
+})
+
+const write = async (asked: {
+  caller: { id: string }
+  subject: Place
+  body: Record<string, unknown>
+}) => {
+  const { tool, owner } = asked.subject
+  await writeLayer(tool, owner, asked.body, { by: asked.caller.id })
+  return show(asked)
+}
+
+const common = { tag: 'Settings', responses: { 200: SettingsView } } as const
+const change = {
+  ...common,
+  method: 'PUT',
+  body: Changes,
+  errors: ['VALIDATION_ERROR', 'NOT_CONFIGURED'] satisfies ErrorCode[],
+} as const
+
+export const endpoints = {
+  getInstanceSettings: endpoint(
+    {
+      ...common,
+      method: 'GET',
+      path: '/api/v1/tools/{tool}/settings',
+      summary: 'Show a tool’s settings for the whole instance',
+      access: ofInstance,
+    },
+    show,
+  ),
+  putInstanceSettings: endpoint(
+    {
+      ...change,
+      path: '/api/v1/tools/{tool}/settings',
+      summary: 'Change a tool’s settings for the whole instance',
+      access: ofInstance,
+    },
+    write,
+  ),
+  getPrincipalSettings: endpoint(
+    {
+      ...common,
+      method: 'GET',
+      path: '/api/v1/principals/{id}/tools/{tool}/settings',
+      summary: 'Show a tool’s settings for all agents of an owner',
+      access: ofPrincipal,
+    },
+    show,
+  ),
+  putPrincipalSettings: endpoint(
+    {
+      ...change,
+      path: '/api/v1/principals/{id}/tools/{tool}/settings',
+      summary: 'Change a tool’s settings for all agents of an owner',
+      access: ofPrincipal,
+    },
+    write,
+  ),
+  getAgentSettings: endpoint(
+    {
+      ...common,
+      method: 'GET',
+      path: '/api/v1/agents/{id}/tools/{tool}/settings',
+      summary: 'Show a tool’s settings for one agent',
+      access: ofAgent,
+    },
+    show,
+  ),
+  putAgentSettings: endpoint(
+    {
+      ...change,
+      path: '/api/v1/agents/{id}/tools/{tool}/settings',
+      summary: 'Change a tool’s settings for one agent',
+      access: ofAgent,
+    },
+    write,
+  ),
+}
+
+export const handler = handlerOf(appOf(endpoints))

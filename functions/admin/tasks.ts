@@ -2,15 +2,17 @@ import * as z from 'zod'
 import { getAgent } from '../../lib/agent/agent.ts'
 import type { ToolCall } from '../../lib/call/tool-call.ts'
 import { notFound } from '../../lib/core/errors.ts'
-import { idOf } from '../../lib/core/ids.ts'
 import { decodePlace, encodePlace } from '../../lib/data/cursor.ts'
-import { governedTask, governingUser, readableTask } from '../../lib/http/access.ts'
-import { authenticated, createApp, handlerOf } from '../../lib/http/app.ts'
+import { anyKey, governingUser } from '../../lib/http/access.ts'
+import { appOf, handlerOf } from '../../lib/http/app.ts'
+import { endpoint, reply, replyPage } from '../../lib/http/endpoint.ts'
 import { presentCalls } from '../../lib/http/present-call.ts'
-import { presentHistory } from '../../lib/http/present-history.ts'
-import { presentTask, presentTasks } from '../../lib/http/present-task.ts'
-import { creationOf, readBody, readPage, sameRequest } from '../../lib/http/request.ts'
+import { HistoryRow, presentHistory } from '../../lib/http/present-history.ts'
+import { presentTask, presentTasks, TaskView, TaskWithCalls } from '../../lib/http/present-task.ts'
+import { creationOf, sameRequest } from '../../lib/http/request.ts'
 import { createRoom, type Room } from '../../lib/http/room.ts'
+import { governedTask, readableTask } from '../../lib/http/task-access.ts'
+import { AgentId } from '../../lib/http/wire.ts'
 import { governs } from '../../lib/principal/caller.ts'
 import { createTask, MAX_PROMPT_CHARS } from '../../lib/task/create.ts'
 import { getLedger } from '../../lib/task/ledger.ts'
@@ -18,76 +20,130 @@ import { listTasks } from '../../lib/task/task.ts'
 import { cancelTask } from '../../lib/workflow/cancel.ts'
 import { readConversation } from '../../lib/workflow/conversation.ts'
 import { launch } from '../../lib/workflow/execution.ts'
+import { tools } from '../tools/index.ts'
 
-const TaskBody = z.strictObject({
-  agent_id: idOf('agent'),
-  prompt: z.string().min(1).max(MAX_PROMPT_CHARS),
-})
+const TaskBody = z
+  .strictObject({ agent_id: AgentId, prompt: z.string().min(1).max(MAX_PROMPT_CHARS) })
+  .meta({ id: 'NewTask' })
 
 /** A task shows so many of its calls; its history has them all. */
 const MAX_SHOWN_CALLS = 200
 
-const app = createApp()
+const tag = 'Tasks'
 
-app.post('/api/v1/tasks', authenticated, async context => {
-  const caller = governingUser(context)
-  const body = await readBody(context, TaskBody)
-  const agent = await getAgent(body.agent_id)
-  if (!governs(caller, agent.principalId)) throw notFound('agent', agent.id)
-  const { id, requestHash } = creationOf(context, 'task', { caller, route: 'tasks', body })
-  const { task, created } = await createTask({ id, agent, prompt: body.prompt, requestHash })
-  if (!created) sameRequest(task.requestHash, requestHash)
-  await launch(task)
-  return context.json({ data: await presentTask(task) }, created ? 201 : 200)
-})
-
-app.get('/api/v1/tasks', authenticated, async context => {
-  const caller = context.get('caller')
-  const by = caller.kind === 'agent' ? { agentId: caller.id } : { principalId: caller.principalId }
-  const { items, cursor } = await listTasks(by, readPage(context))
-  return context.json({ data: await presentTasks(items), next_cursor: cursor ?? null })
-})
-
-app.get('/api/v1/tasks/:id', authenticated, async context => {
-  const task = await readableTask(context)
-  const [{ calls }, ledger] = await Promise.all([readConversation(task.id), getLedger(task.rootId)])
-  const room = createRoom()
-  return context.json({
-    data: {
-      ...(await presentTask(task, room)),
-      tool_call_count: calls.size,
-      tool_calls: await presentLatest([...calls.values()], room),
-      // Of the whole tree that the task is in.
-      usage: {
-        steps: ledger?.steps ?? 0,
-        input_tokens: ledger?.inputTokens ?? 0,
-        output_tokens: ledger?.outputTokens ?? 0,
-      },
+export const endpoints = {
+  createTask: endpoint(
+    {
+      method: 'POST',
+      path: '/api/v1/tasks',
+      tag,
+      summary: 'Start a task',
+      access: governingUser,
+      isRepeatable: true,
+      body: TaskBody,
+      responses: { 200: TaskView, 201: TaskView },
+      errors: ['NOT_FOUND', 'IDEMPOTENCY_MISMATCH'],
     },
-  })
-})
+    async ({ subject: caller, body, idempotencyKey }) => {
+      const agent = await getAgent(body.agent_id)
+      if (!governs(caller, agent.principalId)) throw notFound('agent', agent.id)
+      const { id, requestHash } = creationOf('task', {
+        caller,
+        route: 'tasks',
+        body,
+        idempotencyKey,
+      })
+      const { task, created } = await createTask({ id, agent, prompt: body.prompt, requestHash })
+      if (!created) sameRequest(task.requestHash, requestHash)
+      await launch(task)
+      return reply(created ? 201 : 200, await presentTask(task))
+    },
+  ),
 
-app.get('/api/v1/tasks/:id/history', authenticated, async context => {
-  const task = await readableTask(context)
-  const { limit, cursor } = readPage(context)
-  const scope = `history:${task.id}`
-  const { rows, next } = await presentHistory(await readConversation(task.id), {
-    from: cursor === undefined ? 0 : decodePlace(cursor, scope),
-    limit,
-  })
-  return context.json({
-    data: rows,
-    next_cursor: next === undefined ? null : encodePlace(next, scope),
-  })
-})
+  listTasks: endpoint(
+    {
+      method: 'GET',
+      path: '/api/v1/tasks',
+      tag,
+      summary: 'List tasks',
+      description: 'Those of the user’s agents; with an agent’s key, those of the agent.',
+      access: anyKey,
+      isPaged: true,
+      responses: { 200: z.array(TaskView) },
+    },
+    async ({ caller, page }) => {
+      const by =
+        caller.kind === 'agent' ? { agentId: caller.id } : { principalId: caller.principalId }
+      const { items, cursor } = await listTasks(by, page)
+      return replyPage(await presentTasks(items), cursor)
+    },
+  ),
 
-app.post('/api/v1/tasks/:id/cancel', authenticated, async context => {
-  const task = await cancelTask(await governedTask(context))
-  return context.json({ data: await presentTask(task) })
-})
+  getTask: endpoint(
+    {
+      method: 'GET',
+      path: '/api/v1/tasks/{id}',
+      tag,
+      summary: 'Show a task with its tool calls and what its tree has used',
+      access: readableTask,
+      responses: { 200: TaskWithCalls },
+    },
+    async ({ subject: task }) => {
+      const [{ calls }, ledger] = await Promise.all([
+        readConversation(task.id),
+        getLedger(task.rootId),
+      ])
+      const room = createRoom()
+      return reply(200, {
+        ...(await presentTask(task, room)),
+        tool_call_count: calls.size,
+        tool_calls: await presentLatest([...calls.values()], room),
+        usage: {
+          steps: ledger?.steps ?? 0,
+          input_tokens: ledger?.inputTokens ?? 0,
+          output_tokens: ledger?.outputTokens ?? 0,
+        },
+      })
+    },
+  ),
 
-export const handler = handlerOf(app)
+  getTaskHistory: endpoint(
+    {
+      method: 'GET',
+      path: '/api/v1/tasks/{id}/history',
+      tag,
+      summary: 'Show what was said, and what the tools answered',
+      access: readableTask,
+      isPaged: true,
+      responses: { 200: z.array(HistoryRow) },
+    },
+    async ({ subject: task, page: { limit, cursor } }) => {
+      const scope = `history:${task.id}`
+      const { rows, next } = await presentHistory(await readConversation(task.id), {
+        from: cursor === undefined ? 0 : decodePlace(cursor, scope),
+        limit,
+      })
+      return replyPage(rows, next === undefined ? undefined : encodePlace(next, scope))
+    },
+  ),
+
+  cancelTask: endpoint(
+    {
+      method: 'POST',
+      path: '/api/v1/tasks/{id}/cancel',
+      tag,
+      summary: 'Cancel a task for good',
+      description:
+        'Ends the task, all below it and who goes on in its place; answers with the last of them.',
+      access: governedTask,
+      responses: { 200: TaskView },
+    },
+    async ({ subject }) => reply(200, await presentTask(await cancelTask(subject))),
+  ),
+}
+
+export const handler = handlerOf(appOf(endpoints))
 
 /** The latest calls, in order; where not all of them fit whole, the newest ones do. */
 const presentLatest = async (calls: ToolCall[], room: Room) =>
-  (await presentCalls(calls.slice(-MAX_SHOWN_CALLS).toReversed(), room)).toReversed()
+  (await presentCalls(calls.slice(-MAX_SHOWN_CALLS).toReversed(), tools, room)).toReversed()

@@ -1,42 +1,46 @@
-import { authenticated, createApp, handlerOf } from '../../lib/http/app.ts'
-import type { Tool } from '../../lib/tool/define.ts'
-import { allTools } from '../../lib/tool/registry.ts'
-import { operationSchema } from '../../lib/tool/schema.ts'
+import * as z from 'zod'
+import { anyKey } from '../../lib/http/access.ts'
+import { appOf, handlerOf } from '../../lib/http/app.ts'
+import { endpoint, reply } from '../../lib/http/endpoint.ts'
+import { Category, presentTool, ToolView } from '../../lib/http/present-tool.ts'
+import { ToolName } from '../../lib/http/wire.ts'
+import { allTools, getTool } from '../../lib/tool/registry.ts'
 import { tools } from '../tools/index.ts'
 
-const app = createApp().get('/api/v1/tools', authenticated, async context =>
-  context.json({ data: (await allTools(tools)).map(presentTool) }),
-)
+const tag = 'Tools'
 
-export const handler = handlerOf(app)
+export const endpoints = {
+  listTools: endpoint(
+    {
+      method: 'GET',
+      path: '/api/v1/tools',
+      tag,
+      summary: 'List the tools',
+      description: 'All of them, with their operations, parameters and settings.',
+      access: anyKey,
+      query: z.object({ category: Category.optional() }),
+      responses: { 200: z.array(ToolView) },
+    },
+    async ({ query: { category } }) => {
+      const all = await allTools(tools)
+      const asked = all.filter(tool => category === undefined || tool.category === category)
+      return reply(200, asked.map(presentTool))
+    },
+  ),
 
-const presentTool = (tool: Tool) => ({
-  tool_class: tool.name,
-  tool_name: tool.name,
-  display_name: tool.displayName,
-  description: tool.description,
-  category: tool.category,
-  icon: tool.icon ?? null,
-  recommends_skills: tool.recommendsSkills,
-  operations: Object.values(tool.operations).map(operation => ({
-    name: operation.name,
-    description: operation.description,
-    enabledByDefault: operation.enabledByDefault,
-    requiresApprovalByDefault: operation.requiresApprovalByDefault,
-    discriminatorKey: tool.discriminator,
-    effect: operation.effect,
-    parameter_schema: operationSchema(operation),
-  })),
-  settings: Object.entries(tool.settings).map(([key, definition]) => ({
-    key,
-    type: definition.type,
-    label: definition.label,
-    description: definition.description ?? null,
-    required: definition.required ?? false,
-    default: (definition.type === 'password' ? undefined : definition.default) ?? null,
-    options: definition.options ?? null,
-    scope: definition.scope ?? 'any',
-    expose_to_llm: definition.exposeToLlm ?? false,
-    resolve_as: definition.resolveAs ?? 'raw',
-  })),
-})
+  getTool: endpoint(
+    {
+      method: 'GET',
+      path: '/api/v1/tools/{tool}',
+      tag,
+      summary: 'Show a tool',
+      access: anyKey,
+      params: { tool: ToolName },
+      responses: { 200: ToolView },
+      errors: ['NOT_FOUND'],
+    },
+    async ({ params }) => reply(200, presentTool(await getTool(tools, params.tool))),
+  ),
+}
+
+export const handler = handlerOf(appOf(endpoints))

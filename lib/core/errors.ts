@@ -61,6 +61,13 @@ export const otherRequest = (): AppError =>
     'This Idempotency-Key was used for another request. Use a new one.',
   )
 
+/** 401, worded alike for no key and for one that doesn't count any more. */
+export const unauthenticated = (): AppError =>
+  new AppError(
+    'UNAUTHENTICATED',
+    'Send a valid key in the header "Authorization: Bearer <key>". A revoked or expired key is not one.',
+  )
+
 /** 404, worded alike for what does not exist and for what is not the caller's. */
 export const notFound = (what: string, id: string): AppError =>
   new AppError('NOT_FOUND', `There is no ${what} "${id}", or it is not yours.`)

@@ -1,71 +1,58 @@
-import type { Context } from 'hono'
-import { type Agent, getAgent } from '../agent/agent.ts'
-import { getCall, type ToolCall } from '../call/tool-call.ts'
-import { AppError, notFound } from '../core/errors.ts'
-import { type Asset, getAsset } from '../media/asset.ts'
-import { type Caller, governs } from '../principal/caller.ts'
-import { getTask, type Task } from '../task/task.ts'
-import { elapseCall } from '../workflow/elapse-call.ts'
-import type { Env } from './app.ts'
-import { pathId } from './request.ts'
+import type * as z from 'zod'
+import { AppError, type ErrorCode } from '../core/errors.ts'
+import { authenticate, type Caller, governs } from '../principal/caller.ts'
+import type { PrincipalId } from '../principal/principal.ts'
 
-// What is in a path is found only by those it concerns; to everyone else it does not exist.
-
-/** The agent in the path, for whoever governs its owner. */
-export const governedAgent = async (context: Context<Env>): Promise<Agent> => {
-  const agent = await getAgent(pathId(context, 'agent'))
-  if (!governs(context.get('caller'), agent.principalId)) throw notFound('agent', agent.id)
-  return agent
+/** The schemas of a path's parameters, by name. */
+export type PathSchemas = Record<string, z.ZodType<string>>
+export type Parsed<Schemas> = {
+  [Name in keyof Schemas]: Schemas[Name] extends z.ZodType ? z.output<Schemas[Name]> : never
 }
 
-/** The task in the path, for whoever governs its owner, and for its own agent to read. */
-export const readableTask = async (context: Context<Env>): Promise<Task> => {
-  const task = await getTask(pathId(context, 'task'))
-  if (!mayRead(context.get('caller'), task)) throw notFound('task', task.id)
-  return task
+/**
+ * Whom a route serves, and about what: the rule, and the same in words for the OpenAPI document.
+ * What is in a path is found only by those it concerns; to everyone else it does not exist.
+ */
+export type Access<Params extends PathSchemas = PathSchemas, Subject = unknown> = {
+  /** Proves who asks, by the key's text. A public rule has none, and its `find` gets no caller. */
+  authenticate?: (token: string) => Promise<Caller>
+  /** A sentence that begins with who may ask. */
+  who: string
+  /** What the path names, for the words of a NOT_FOUND. */
+  what?: string
+  params?: Params
+  /** Codes of its own refusals; UNAUTHENTICATED goes without saying. */
+  errors?: readonly ErrorCode[]
+  /** The route's subject, or the refusal. */
+  find(asked: { caller: Caller; params: Parsed<Params> }): Subject | Promise<Subject>
 }
 
-/** The task in the path, for whoever governs its owner: FORBIDDEN for its own agent. */
-export const governedTask = async (context: Context<Env>): Promise<Task> => {
-  const task = await readableTask(context)
-  if (governs(context.get('caller'), task.principalId)) return task
-  throw new AppError('FORBIDDEN', 'An agent’s key can’t do this; use a user’s key.')
-}
+/** A rule that asks for a key. */
+export const access = <Params extends PathSchemas, Subject>(rule: Access<Params, Subject>) => ({
+  authenticate,
+  ...rule,
+})
 
-/** The tool call in the path, for whoever governs its owner, and for its own agent to read. */
-export const readableCall = async (context: Context<Env>): Promise<ToolCall> => {
-  const id = pathId(context, 'call')
-  const call = await getCall(id)
-  if (!call || !mayRead(context.get('caller'), call)) throw notFound('tool call', id)
-  return elapseCall(call)
-}
+export const anyKey = access({
+  who: 'Every key.',
+  find: ({ caller }) => caller,
+})
 
-/** The tool call in the path, for those who may decide it: FORBIDDEN without the scope. */
-export const decidableCall = async (context: Context<Env>): Promise<ToolCall> => {
-  const call = await readableCall(context)
-  const caller = context.get('caller')
-  if (governs(caller, call.principalId) && caller.scopes.includes('decide')) return call
-  throw new AppError(
-    'FORBIDDEN',
-    caller.kind === 'agent'
-      ? 'An agent never decides; a person does.'
-      : 'This key may not decide: it lacks the scope "decide".',
-  )
-}
+/** The caller, who is a user; keys of agents govern nothing. */
+export const governingUser = access({
+  who: 'A user’s key; it is about what the user owns.',
+  errors: ['FORBIDDEN'],
+  find: ({ caller }): Caller & { kind: 'user' } => {
+    if (caller.kind === 'user') return caller
+    throw usersOnly()
+  },
+})
 
-/** The media asset in the path, for whoever governs its owner. */
-export const governedAsset = async (context: Context<Env>): Promise<Asset> => {
-  const asset = await getAsset(pathId(context, 'media'))
-  if (!governs(context.get('caller'), asset.principalId)) throw notFound('media asset', asset.id)
-  return asset
-}
+export const usersOnly = () =>
+  new AppError('FORBIDDEN', 'An agent’s key can’t do this; use a user’s key.')
 
-/** The caller's own principal; keys of agents govern nothing. */
-export const governingUser = (context: Context<Env>): Caller & { kind: 'user' } => {
-  const caller = context.get('caller')
-  if (caller.kind === 'user') return caller
-  throw new AppError('FORBIDDEN', 'An agent’s key can’t do this; use a user’s key.')
-}
-
-const mayRead = (caller: Caller, owned: Pick<Task, 'agentId' | 'principalId'>): boolean =>
-  governs(caller, owned.principalId) || caller.id === owned.agentId
+/** Whoever governs the owner of what an agent did may read it, and so may the agent. */
+export const mayRead = (
+  caller: Caller,
+  owned: { agentId: string; principalId: PrincipalId },
+): boolean => governs(caller, owned.principalId) || caller.id === owned.agentId

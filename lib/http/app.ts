@@ -1,14 +1,12 @@
 import { Hono } from 'hono'
 import { handle, type LambdaContext, type LambdaEvent } from 'hono/aws-lambda'
-import { createMiddleware } from 'hono/factory'
 import { routePath } from 'hono/route'
 import { errorFields, figures, log, withLogIds } from '../core/log.ts'
-import { authenticate, type Caller, unauthenticated } from '../principal/caller.ts'
+import type { Endpoints } from './endpoint.ts'
 import { renderError, renderNotFound } from './error.ts'
 
 export type Env = {
   Bindings: { event?: LambdaEvent; lambdaContext?: LambdaContext }
-  Variables: { caller: Caller }
 }
 
 /** A Hono app as each resource has one: errors in the envelope, a log line for each request. */
@@ -36,18 +34,13 @@ export const createApp = () => {
   return app
 }
 
+/** The app of a resource's endpoints. */
+export const appOf = (endpoints: Endpoints) => {
+  const app = createApp()
+  for (const { method, path, answer } of Object.values(endpoints))
+    app.on(method, path.replaceAll(/\{(\w+)\}/g, ':$1'), answer)
+  return app
+}
+
 /** The app as a Lambda's handler, for events of an HTTP API. */
 export const handlerOf = (app: Hono<Env>) => handle(app)
-
-/** Lets only callers with a valid key through, and says who they are. */
-export const authenticated = createMiddleware<Env>(async (context, next) => {
-  context.set('caller', await authenticate(bearerToken(context.req.header('authorization'))))
-  await next()
-})
-
-/** The key in an Authorization header, or UNAUTHENTICATED. */
-export const bearerToken = (header: string | undefined): string => {
-  const token = /^Bearer +(\S+)$/i.exec(header ?? '')?.[1]
-  if (token === undefined) throw unauthenticated()
-  return token
-}

@@ -1,13 +1,14 @@
 import type { LambdaContext, LambdaEvent } from 'hono/aws-lambda'
 import * as z from 'zod'
-import { resultOf } from '../call/receipt.ts'
 import { runRequest } from '../call/request.ts'
 import { runStored } from '../call/stored.ts'
-import type { CallStatus, ToolCall } from '../call/tool-call.ts'
+import type { CallStatus } from '../call/tool-call.ts'
 import { runFunction } from '../core/function.ts'
 import { idOf } from '../core/ids.ts'
 import type { Tool } from '../tool/define.ts'
-import { bearerToken, createApp, handlerOf } from './app.ts'
+import { createApp, handlerOf } from './app.ts'
+import { bearerToken } from './bearer.ts'
+import { presentRun } from './present-run.ts'
 import { idempotencyKey, objectOf, readBody } from './request.ts'
 
 /** The event of a tick, or of a decision outside of tasks: the id of a stored call. */
@@ -59,22 +60,3 @@ const appOf = (tool: Tool) => {
 const GOES_ON: CallStatus[] = ['PENDING_APPROVAL', 'APPROVED', 'STARTED', 'UNKNOWN']
 
 const Arguments = objectOf('arguments')
-
-/** What came of a call, for whoever asked: an error of the tool is a result as well. */
-const presentRun = async (call: ToolCall) => {
-  const result = await resultOf(call)
-  return {
-    call_id: call.id,
-    status: call.status,
-    description: call.description,
-    ...(call.digest ? { digest: call.digest, approval_expires_at: call.approvalExpiresAt } : {}),
-    ...(result
-      ? {
-          is_error: result.isError,
-          content: result.content,
-          ...(result.data === undefined ? {} : { data: result.data }),
-          ...(result.media ? { media: result.media } : {}),
-        }
-      : {}),
-  }
-}

@@ -1,21 +1,87 @@
+import * as z from 'zod'
 import { resultOf } from '../call/receipt.ts'
-import { argumentsOf, type ToolCall } from '../call/tool-call.ts'
+import { argumentsOf, CallStatus, type ToolCall } from '../call/tool-call.ts'
 import { bytesOf } from '../data/large.ts'
+import { findTool, type ToolRegistry } from '../tool/registry.ts'
+import { operationSchema } from '../tool/schema.ts'
 import { createRoom, type Room } from './room.ts'
+import { AgentId, CallId, JsonSchema, MediaId, TaskId, Time } from './wire.ts'
+
+export const CallState = CallStatus.meta({ id: 'ToolCallStatus' })
+export const Digest = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/, 'must be the digest of the call as you saw it: 64 hexadecimal digits')
+  .meta({ id: 'Digest', description: 'What exactly would run. A decision repeats it.' })
+
+const ResultView = z
+  .object({
+    is_error: z.boolean(),
+    code: z.string().nullable(),
+    content: z.string().describe('What the model reads.'),
+    data: z.unknown().describe('What only people see.'),
+    media: z.array(MediaId),
+  })
+  .meta({ id: 'ToolCallResult' })
+
+export const ToolCallView = z
+  .object({
+    id: CallId,
+    status: CallState,
+    task_id: TaskId.nullable(),
+    root_task_id: TaskId.nullable(),
+    agent_id: AgentId,
+    tool: z.string(),
+    operation: z.string(),
+    icon: z.string().nullable().describe('The tool’s.'),
+    description: z.string().describe('One sentence for whoever decides.'),
+    arguments: z.record(z.string(), z.unknown()).nullable(),
+    parameter_schema: JsonSchema.nullable().describe(
+      'The operation’s parameters, in the order of an approval’s fields; null where the operation is gone.',
+    ),
+    requires_approval: z.boolean(),
+    digest: Digest.nullable(),
+    approval_expires_at: Time.nullable(),
+    decided_at: Time.nullable(),
+    decided_by: z.string().nullable(),
+    created_at: Time,
+    started_at: Time.nullable(),
+    ended_at: Time.nullable(),
+    truncated: z
+      .boolean()
+      .describe(
+        'There was no room for arguments, parameter_schema and result: read the call by itself.',
+      ),
+    result: ResultView.nullable(),
+  })
+  .meta({ id: 'ToolCall', description: 'A request to run an operation, and its receipt.' })
+export type ToolCallView = z.infer<typeof ToolCallView>
 
 /** Calls on the wire, in order: whole while there is room, and then without what is long. */
-export const presentCalls = async (calls: ToolCall[], room: Room = createRoom()) => {
-  const presented = []
-  for (const call of calls) presented.push(await presentCall(call, room))
+export const presentCalls = async (
+  calls: ToolCall[],
+  tools: ToolRegistry,
+  room: Room = createRoom(),
+) => {
+  const presented: ToolCallView[] = []
+  for (const call of calls) presented.push(await presentCall(call, tools, room))
   return presented
 }
 
 /**
  * A tool call on the wire, as people see it: with the data that no model gets. Where there is no
- * room for them its arguments and result are null, and `truncated` says so.
+ * room for them its arguments, their schema and its result are null, and `truncated` says so.
  */
-export const presentCall = async (call: ToolCall, room: Room = createRoom()) => {
-  const fits = room.take(bytesOf(call.arguments) + (call.result ? bytesOf(call.result) : 0))
+export const presentCall = async (
+  call: ToolCall,
+  tools: ToolRegistry,
+  room: Room = createRoom(),
+): Promise<ToolCallView> => {
+  const { icon, schema } = await declarationOf(call, tools)
+  const fits = room.take(
+    bytesOf(call.arguments) +
+      (call.result ? bytesOf(call.result) : 0) +
+      Buffer.byteLength(JSON.stringify(schema)),
+  )
   const result = fits ? await resultOf(call) : undefined
   return {
     id: call.id,
@@ -25,8 +91,10 @@ export const presentCall = async (call: ToolCall, room: Room = createRoom()) => 
     agent_id: call.agentId,
     tool: call.tool,
     operation: call.operation,
+    icon,
     description: call.description,
     arguments: fits ? await argumentsOf(call) : null,
+    parameter_schema: fits ? schema : null,
     requires_approval: call.requiresApproval,
     digest: call.digest ?? null,
     approval_expires_at: call.approvalExpiresAt ?? null,
@@ -46,4 +114,14 @@ export const presentCall = async (call: ToolCall, room: Room = createRoom()) => 
         }
       : null,
   }
+}
+
+/** What a call's tool says of it by now: neither tool nor operation need still be there. */
+const declarationOf = async (call: ToolCall, tools: ToolRegistry) => {
+  const tool = await findTool(tools, call.tool)
+  const operation =
+    tool && Object.hasOwn(tool.operations, call.operation)
+      ? tool.operations[call.operation]
+      : undefined
+  return { icon: tool?.icon ?? null, schema: operation ? operationSchema(operation) : null }
 }

@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import type { ToolCall } from '../call/tool-call.ts'
 import { cut } from '../core/clip.ts'
 import { bytesOf } from '../data/large.ts'
@@ -5,6 +6,7 @@ import { textOf, toolCalls } from '../llm/message.ts'
 import type { Entry } from '../task/history.ts'
 import { answersOf, type Conversation, callIdsOf } from '../workflow/conversation.ts'
 import { createRoom } from './room.ts'
+import { CallId, Time } from './wire.ts'
 
 /** What is shown of a text in an entry that is too long for any page, in characters. */
 const MAX_CLIPPED_CHARS = 10_000
@@ -31,21 +33,27 @@ export const presentHistory = async (
   return { rows, next: undefined }
 }
 
-type CallText = { call_id: string | undefined; tool: string; arguments: string }
+const CallText = z.object({
+  call_id: CallId.optional(),
+  tool: z.string(),
+  arguments: z.string().describe('As the model wrote them.'),
+})
 
-export type HistoryRow = {
-  role: 'user' | 'assistant' | 'tool'
-  text: string
-  created_at?: string
-  truncated?: true
-  tool_calls?: CallText[]
-  model?: string | null
-  finish_reason?: string | null
-  /** Absent of a call that was too many for its step. */
-  call_id?: string | undefined
-  tool?: string
-  is_error?: boolean
-}
+export const HistoryRow = z
+  .object({
+    role: z.enum(['user', 'assistant', 'tool']),
+    text: z.string(),
+    created_at: Time.optional(),
+    truncated: z.literal(true).optional().describe('Texts of the row were cut.'),
+    tool_calls: z.array(CallText).optional(),
+    model: z.string().nullable().optional(),
+    finish_reason: z.string().nullable().optional(),
+    call_id: CallId.optional().describe('Absent of a call that was too many for its step.'),
+    tool: z.string().optional(),
+    is_error: z.boolean().optional(),
+  })
+  .meta({ id: 'HistoryRow', description: 'A prompt, what the model said, or a tool’s answer.' })
+export type HistoryRow = z.infer<typeof HistoryRow>
 
 const rowsOf = async (entry: Entry, calls: Conversation['calls']): Promise<HistoryRow[]> => {
   const { content, createdAt: created_at } = entry

@@ -1,16 +1,52 @@
+import * as z from 'zod'
 import { bytesOf } from '../data/large.ts'
-import { finalText, type Task } from '../task/task.ts'
+import { finalText, type Task, TaskStatus } from '../task/task.ts'
+import { ToolCallView } from './present-call.ts'
 import { createRoom, type Room } from './room.ts'
+import { AgentId, PrincipalId, TaskId, Time } from './wire.ts'
+
+export const TaskView = z
+  .object({
+    id: TaskId,
+    agent_id: AgentId,
+    principal_id: PrincipalId,
+    status: TaskStatus.meta({ id: 'TaskStatus' }),
+    root_task_id: TaskId.describe('The top of the tree that the task is in; itself, at the top.'),
+    parent_task_id: TaskId.nullable(),
+    max_steps: z.int(),
+    final_response: z.string().nullable(),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    handover: z
+      .object({ target_task_id: TaskId })
+      .nullable()
+      .describe('The task that goes on in this one’s place.'),
+    created_at: Time,
+    updated_at: Time,
+    ended_at: Time.nullable(),
+    truncated: z
+      .boolean()
+      .describe('There was no room for the final response: read the task by itself.'),
+  })
+  .meta({ id: 'Task' })
+export type TaskView = z.infer<typeof TaskView>
+
+export const TaskWithCalls = TaskView.extend({
+  tool_call_count: z.int(),
+  tool_calls: z.array(ToolCallView).describe('The latest ones; the history has them all.'),
+  usage: z
+    .object({ steps: z.int(), input_tokens: z.int(), output_tokens: z.int() })
+    .describe('Of the whole tree that the task is in.'),
+}).meta({ id: 'TaskWithCalls' })
 
 /** Tasks on the wire, in order: with their final responses while there is room. */
 export const presentTasks = async (tasks: Task[], room: Room = createRoom()) => {
-  const presented = []
+  const presented: TaskView[] = []
   for (const task of tasks) presented.push(await presentTask(task, room))
   return presented
 }
 
 /** A task on the wire; `truncated` says that its final response had no room. */
-export const presentTask = async (task: Task, room: Room = createRoom()) => {
+export const presentTask = async (task: Task, room: Room = createRoom()): Promise<TaskView> => {
   const fits = task.finalResponse === undefined || room.take(bytesOf(task.finalResponse))
   return {
     id: task.id,

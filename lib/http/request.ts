@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
 import { sha256 } from '../call/digest.ts'
-import { AppError, notFound, otherRequest } from '../core/errors.ts'
-import { derivedId, type Id, type IdKind, idOf, newId } from '../core/ids.ts'
+import { AppError, otherRequest } from '../core/errors.ts'
+import { derivedId, type Id, type IdKind, newId } from '../core/ids.ts'
 import { invalid, problemsOf } from '../core/problems.ts'
 import { wellFormed } from '../core/well-formed.ts'
 import type { Caller } from '../principal/caller.ts'
@@ -12,6 +12,7 @@ export const MAX_IDEMPOTENCY_KEY_CHARS = 255
 /** A page's size: the default and the most. */
 const DEFAULT_PAGE = 20
 export const MAX_PAGE = 100
+const LIMIT_PROBLEM = `must be a whole number from 1 to ${MAX_PAGE}`
 
 /** The JSON body, checked by a schema; every problem is named at once. */
 export const readBody = async <T>(context: Context, schema: z.ZodType<T>): Promise<T> => {
@@ -22,10 +23,12 @@ export const readBody = async <T>(context: Context, schema: z.ZodType<T>): Promi
 
 /** An object as it came: a record's schema would drop a key named `__proto__` without a word. */
 export const objectOf = (what: string) =>
-  z.custom<Record<string, unknown>>(
-    value => typeof value === 'object' && value !== null && !Array.isArray(value),
-    `must be an object of ${what}`,
-  )
+  z
+    .custom<Record<string, unknown>>(
+      value => typeof value === 'object' && value !== null && !Array.isArray(value),
+      `must be an object of ${what}`,
+    )
+    .meta({ type: 'object', description: `An object of ${what}.` })
 
 /**
  * The body as JSON: UNSUPPORTED_MEDIA_TYPE, INVALID_JSON and VALIDATION_ERROR (nested too deep) say
@@ -50,32 +53,41 @@ const parseJson = (text: string): unknown => {
   }
 }
 
-/** An id in the path; one of another shape names nothing, so it is NOT_FOUND. */
-export const pathId = <Kind extends IdKind>(
-  context: Context,
-  kind: Kind,
-  name = 'id',
-): Id<Kind> => {
-  const text = context.req.param(name) ?? ''
-  const parsed = idOf(kind).safeParse(text)
-  if (!parsed.success) throw notFound(kind, text)
-  return parsed.data
+/** How much of a list is asked for, and from where. */
+export const PageQuery = z.object({
+  limit: z.coerce
+    .number<string>({ error: LIMIT_PROBLEM })
+    .int({ error: LIMIT_PROBLEM })
+    .min(1, { error: LIMIT_PROBLEM })
+    .max(MAX_PAGE, { error: LIMIT_PROBLEM })
+    .default(DEFAULT_PAGE)
+    .describe('How many items a page has at most.'),
+  cursor: z.string().optional().describe('Where the page begins: the next_cursor of the last one.'),
+})
+export type Page = { limit: number; cursor?: string }
+
+/** The query, checked by a schema; BAD_REQUEST names every problem at once. */
+export const readQuery = <T>(context: Context, schema: z.ZodType<T>): T => {
+  const parsed = schema.safeParse(context.req.query())
+  if (parsed.success) return parsed.data
+  const problems = problemsOf(parsed.error.issues, { root: 'query' })
+  throw new AppError(
+    'BAD_REQUEST',
+    problems.map(({ field, message }) => `"${field}" ${message}`).join(' '),
+  )
 }
 
-/** How much of a list is asked for, and from where. */
-export const readPage = (context: Context): { limit: number; cursor?: string } => {
-  const { limit = String(DEFAULT_PAGE), cursor } = context.req.query()
-  const size = Number(limit)
-  if (!Number.isInteger(size) || size < 1 || size > MAX_PAGE)
-    throw new AppError('BAD_REQUEST', `"limit" must be a whole number from 1 to ${MAX_PAGE}.`)
-  return { limit: size, ...(cursor ? { cursor } : {}) }
+export const readPage = (context: Context): Page => {
+  const { limit, cursor } = readQuery(context, PageQuery)
+  return { limit, ...(cursor ? { cursor } : {}) }
 }
+
+export const IdempotencyKey = z.string().min(1).max(MAX_IDEMPOTENCY_KEY_CHARS)
 
 /** The Idempotency-Key header, if there is one. */
 export const idempotencyKey = (context: Context): string | undefined => {
-  const key = context.req.header('idempotency-key')
-  if (key === undefined) return undefined
-  if (key.length > 0 && key.length <= MAX_IDEMPOTENCY_KEY_CHARS) return key
+  const parsed = IdempotencyKey.optional().safeParse(context.req.header('idempotency-key'))
+  if (parsed.success) return parsed.data
   throw new AppError(
     'BAD_REQUEST',
     `Idempotency-Key must have 1 to ${MAX_IDEMPOTENCY_KEY_CHARS} characters.`,
@@ -87,16 +99,17 @@ export const idempotencyKey = (context: Context): string | undefined => {
  * follows from caller, route and key, so that trying again finds what the first try made.
  */
 export const creationOf = <Kind extends IdKind>(
-  context: Context,
   kind: Kind,
-  { caller, route, body }: { caller: Caller; route: string; body: unknown },
-): { id: Id<Kind>; requestHash: string } => {
-  const key = idempotencyKey(context)
-  return {
-    id: key === undefined ? newId(kind) : derivedId(kind, caller.id, route, key),
-    requestHash: sha256(body),
-  }
-}
+  {
+    caller,
+    route,
+    body,
+    idempotencyKey: key,
+  }: { caller: Caller; route: string; body: unknown; idempotencyKey: string | undefined },
+): { id: Id<Kind>; requestHash: string } => ({
+  id: key === undefined ? newId(kind) : derivedId(kind, caller.id, route, key),
+  requestHash: sha256(body),
+})
 
 /** Refuses a key that was used for another body. */
 export const sameRequest = (stored: string | undefined, asked: string): void => {

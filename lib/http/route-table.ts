@@ -39,6 +39,8 @@ export type FunctionSpec = {
   timeoutSeconds: number
   /** The tool whose operation it runs: its role reads this tool's settings and no other's. */
   tool?: string
+  /** Files that it reads at run time, each as `package/path`: a deploy copies them beside it. */
+  files?: readonly string[]
 }
 
 export type Route = { method: string; path: string; functionName: string }

@@ -51,7 +51,8 @@ const page = ({
 <main>
 <h1>Espalier</h1>
 <p class="lead">The whole platform runs on this machine: ${table.functions.length} functions behind
-${table.routes.length} routes, on embedded DynamoDB, S3 and Step Functions.</p>
+${table.routes.length} routes, on embedded DynamoDB, S3 and Step Functions. All that can be asked of
+them: <a href="/docs">the reference</a>.</p>
 
 <h2>Try it</h2>
 <p>With the key that was printed at the first start, or the one in <code>ESPALIER_ADMIN_KEY</code>:</p>

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { AppError } from '../core/errors.ts'
+import { unauthenticated } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
 import * as table from '../data/table.ts'
 import { ApiKey, isValid, type KeyClaim, keyKey, readClaim } from './key.ts'
@@ -44,11 +44,5 @@ export const authenticate = async (text: string, clock: Clock = systemClock): Pr
 /** Whether the caller may govern what a principal owns: its owner, or an admin; never an agent. */
 export const governs = (caller: Caller, principalId: PrincipalId): boolean =>
   caller.kind === 'user' && (caller.role === 'admin' || caller.id === principalId)
-
-export const unauthenticated = () =>
-  new AppError(
-    'UNAUTHENTICATED',
-    'Send a valid key in the header "Authorization: Bearer <key>". A revoked or expired key is not one.',
-  )
 
 const isAgentId = (id: ApiKey['subjectId']): id is Id<'agent'> => id.startsWith('agent_')

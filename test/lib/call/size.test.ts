@@ -14,6 +14,7 @@ import { MAX_PROMPT_CHARS } from '../../../lib/task/create.ts'
 import { append, readHistory } from '../../../lib/task/history.ts'
 import { defineTool } from '../../../lib/tool/define.ts'
 import { result } from '../../../lib/tool/result.ts'
+import { operationSchema } from '../../../lib/tool/schema.ts'
 import { type CallView, dataOf, startWorld, type World } from '../../world.ts'
 
 const MAX_CHARS = 5_000
@@ -288,7 +289,9 @@ describe('arguments and errors without measure', () => {
 
 describe('a list of long calls', () => {
   it('is answered whole while there is room, then briefly, and can be decided', async () => {
-    const text = textOf('text', Math.floor(MAX_ANSWER_BYTES / 2))
+    // Each call is shown with the schema of its parameters.
+    const schema = JSON.stringify(operationSchema(long.operations.ask))
+    const text = textOf('text', Math.floor(MAX_ANSWER_BYTES / 2) - schema.length)
     const asked = await Promise.all(
       [1, 2, 3].map(() => world.run(agent, 'long.ask', { text: text })),
     )

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { AppError, ERROR_STATUS, type ErrorCode } from '../../../lib/core/errors.ts'
 import { type LogEntry, type LogSink, setLogSink } from '../../../lib/core/log.ts'
-import { bearerToken, createApp } from '../../../lib/http/app.ts'
-import { MAX_PAGE, objectOf, readBody, readPage } from '../../../lib/http/request.ts'
+import { createApp } from '../../../lib/http/app.ts'
+import { bearerToken } from '../../../lib/http/bearer.ts'
+import { objectOf, readBody } from '../../../lib/http/request.ts'
 
 let entries: LogEntry[]
 let previous: LogSink
@@ -20,7 +21,6 @@ app.get('/codes/:code', context => {
 app.get('/broken', () => {
   throw new Error('canary: what went wrong inside')
 })
-app.get('/page', context => context.json(readPage(context)))
 app.post('/body', async context =>
   context.json(await readBody(context, z.strictObject({ name: z.string(), age: z.int() }))),
 )
@@ -88,18 +88,6 @@ describe('a body', () => {
 
   it.each(['[]', 'null', '1', '"x"'])('that is %s is no object', async text => {
     expect((await post('/object', text)).status).toBe(422)
-  })
-})
-
-describe('a page', () => {
-  it.each(['1', String(MAX_PAGE)])('may have %s items', async limit => {
-    expect(await (await app.request(`/page?limit=${limit}`)).json()).toEqual({
-      limit: Number(limit),
-    })
-  })
-
-  it.each(['0', '-1', '1.5', String(MAX_PAGE + 1), 'all', ''])('may not have %j', async limit => {
-    expect((await app.request(`/page?limit=${limit}`)).status).toBe(400)
   })
 })
 

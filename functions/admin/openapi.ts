@@ -1,0 +1,61 @@
+import type { Context } from 'hono'
+import { appOf, type Env, handlerOf } from '../../lib/http/app.ts'
+import { type Content, contentOf, sendContent } from '../../lib/http/content.ts'
+import { endpoint } from '../../lib/http/endpoint.ts'
+import type { OpenApiDocument } from '../../lib/http/openapi/document.ts'
+import { anyone } from '../../lib/http/public-access.ts'
+import { allTools } from '../../lib/tool/registry.ts'
+import { tools } from '../tools/index.ts'
+import { allEndpoints } from './index.ts'
+
+export const endpoints = {
+  getOpenApi: endpoint(
+    {
+      method: 'GET',
+      path: '/api/v1/openapi.json',
+      tag: 'Reference',
+      summary: 'Get this document',
+      description:
+        'No key is asked for: it says how to use the API, and nothing of who does or with what.',
+      access: anyone,
+      responses: {
+        200: { description: 'An OpenAPI 3.1 document.', types: ['application/json'] },
+        304: { description: 'The caller has it already.' },
+      },
+    },
+    async ({ context }) => sendContent(context, await contentFor(originOf(context))),
+  ),
+}
+
+export const handler = handlerOf(appOf(endpoints))
+
+let document: Promise<OpenApiDocument> | undefined
+let latest: { origin: string; content: Promise<Content> } | undefined
+
+/** The document for whoever came by this address; it is made once, and its text kept for one. */
+const contentFor = (origin: string): Promise<Content> => {
+  if (latest?.origin !== origin) latest = { origin, content: write(origin) }
+  return latest.content
+}
+
+const write = async (origin: string): Promise<Content> => {
+  document ??= build()
+  const whole = { ...(await document), servers: [{ url: origin }] }
+  return contentOf('application/json', Buffer.from(JSON.stringify(whole)))
+}
+
+/** What makes it is loaded with the first request: a deploy only reads which routes there are. */
+const build = async (): Promise<OpenApiDocument> => {
+  const { openApiDocument } = await import('../../lib/http/openapi/document.ts')
+  const [all, declared] = await Promise.all([allEndpoints(), allTools(tools)])
+  return openApiDocument({ endpoints: all, tools: declared })
+}
+
+/** Where the request came in, as the gateway says: a caller's own Host header can't change it. */
+const originOf = ({ env, req }: Context<Env>): string => {
+  const { event } = env
+  const domain = event && 'domainName' in event.requestContext && event.requestContext.domainName
+  if (!domain) return new URL(req.url).origin
+  const protocol = req.header('x-forwarded-proto') === 'http' ? 'http' : 'https'
+  return `${protocol}://${domain}`
+}

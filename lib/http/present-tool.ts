@@ -1,0 +1,95 @@
+import * as z from 'zod'
+import type { Operation, Tool } from '../tool/define.ts'
+import { operationSchema } from '../tool/schema.ts'
+import type { SettingDefinition } from '../tool/setting.ts'
+import { JsonSchema, SettingValue } from './wire.ts'
+
+export const Category = z
+  .enum(['general', 'research', 'communication', 'productivity', 'data', 'system'])
+  .meta({ id: 'Category' })
+
+const OperationView = z
+  .object({
+    name: z.string(),
+    description: z.string(),
+    enabledByDefault: z.boolean(),
+    requiresApprovalByDefault: z.boolean(),
+    discriminatorKey: z.string().describe('The argument by which models name the operation.'),
+    effect: z
+      .enum(['read', 'idempotent', 'once'])
+      .describe('What a repeat does: nothing, the same effect again, or a second one.'),
+    parameter_schema: JsonSchema,
+  })
+  .meta({ id: 'Operation' })
+
+const SettingView = z
+  .object({
+    key: z.string(),
+    type: z.enum(['text', 'textarea', 'number', 'password', 'select', 'multi-select', 'toggle']),
+    label: z.string(),
+    description: z.string().nullable(),
+    required: z.boolean(),
+    default: SettingValue.nullable().describe('A password’s is told to nobody.'),
+    options: z.array(z.string()).nullable(),
+    scope: z.enum(['any', 'principal', 'agent']).describe('Where it may be edited.'),
+    expose_to_llm: z.boolean(),
+    resolve_as: z.enum(['agent', 'skill', 'raw']).describe('What the ids in its value name.'),
+  })
+  .meta({ id: 'SettingDefinition' })
+
+export const ToolView = z
+  .object({
+    tool_class: z.string().describe('The qualified name.'),
+    tool_name: z.string(),
+    display_name: z.string(),
+    description: z.string(),
+    category: Category,
+    icon: z.string().nullable(),
+    recommends_skills: z.array(z.string()),
+    operations: z.array(OperationView),
+    settings: z.array(SettingView),
+  })
+  .meta({ id: 'Tool' })
+export type ToolView = z.infer<typeof ToolView>
+
+/** A tool on the wire, as it was declared. */
+export const presentTool = (tool: Tool): ToolView => ({
+  tool_class: tool.name,
+  tool_name: tool.name,
+  display_name: tool.displayName,
+  description: tool.description,
+  category: tool.category,
+  icon: tool.icon ?? null,
+  recommends_skills: [...tool.recommendsSkills],
+  operations: Object.values(tool.operations).map(operation => presentOperation(tool, operation)),
+  settings: Object.entries(tool.settings).map(presentDefinition),
+})
+
+const presentOperation = (tool: Tool, operation: Operation): ToolView['operations'][number] => ({
+  name: operation.name,
+  description: operation.description,
+  enabledByDefault: operation.enabledByDefault,
+  requiresApprovalByDefault: operation.requiresApprovalByDefault,
+  discriminatorKey: tool.discriminator,
+  effect: operation.effect,
+  parameter_schema: operationSchema(operation),
+})
+
+const presentDefinition = ([key, definition]: [
+  string,
+  SettingDefinition,
+]): ToolView['settings'][number] => {
+  const value = definition.type === 'password' ? undefined : definition.default
+  return {
+    key,
+    type: definition.type,
+    label: definition.label,
+    description: definition.description ?? null,
+    required: definition.required ?? false,
+    default: value ?? null,
+    options: definition.options ? [...definition.options] : null,
+    scope: definition.scope ?? 'any',
+    expose_to_llm: definition.exposeToLlm ?? false,
+    resolve_as: definition.resolveAs ?? 'raw',
+  }
+}

@@ -1,0 +1,15 @@
+/** The headings of the OpenAPI document; each of our own routes stands under one. */
+export const TAGS = {
+  Principals: 'Who owns and governs things.',
+  Keys: 'Bearer tokens, shown once and stored as hashes.',
+  Tools: 'What there is to enable for agents.',
+  Settings:
+    'What configures a tool. Later layers win: the declared default, the instance, the owner, the agent.',
+  Agents: 'Models with a system prompt, tools and limits.',
+  Tasks: 'Pieces of an agent’s work, from a prompt to a final response.',
+  Approvals: 'Tool calls, and what people decide about them.',
+  Media: 'Stored files and the links to them.',
+  Reference: 'This document, and a page to browse it.',
+} as const
+
+export type Tag = keyof typeof TAGS

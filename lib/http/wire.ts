@@ -1,0 +1,36 @@
+import * as z from 'zod'
+import { type Id, type IdKind, idOf } from '../core/ids.ts'
+
+// What many answers and parameters are made of. Each has a name in the OpenAPI document.
+
+const namedId = <Kind extends IdKind>(kind: Kind, name: string): z.ZodType<Id<Kind>, Id<Kind>> =>
+  idOf(kind).meta({ id: name, description: `The id of a ${name.slice(0, -2).toLowerCase()}.` })
+
+export const UserId = namedId('user', 'UserId')
+export const GroupId = namedId('group', 'GroupId')
+export const KeyId = namedId('key', 'KeyId')
+export const AgentId = namedId('agent', 'AgentId')
+export const TaskId = namedId('task', 'TaskId')
+export const CallId = idOf('call').meta({ id: 'CallId', description: 'The id of a tool call.' })
+export const MediaId = idOf('media').meta({
+  id: 'MediaId',
+  description: 'The id of a stored file.',
+})
+
+export const PrincipalId = z
+  .union([UserId, GroupId])
+  .meta({ id: 'PrincipalId', description: 'Who owns something: a user or a group.' })
+
+export const Time = z.iso.datetime().meta({ id: 'Time', description: 'ISO 8601, in UTC.' })
+
+export const ToolName = z.string().describe('The name of a tool, as GET /api/v1/tools lists it.')
+export const OperationName = z.string().describe('The name of one of the tool’s operations.')
+
+export const SettingValue = z
+  .union([z.string(), z.number(), z.boolean(), z.array(z.string())])
+  .meta({ id: 'SettingValue' })
+
+/** A JSON Schema as data of an answer. */
+export const JsonSchema = z
+  .custom<object>()
+  .meta({ id: 'JsonSchema', type: 'object', description: 'A JSON Schema (2020-12).' })

@@ -1,0 +1,88 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { tools } from '../functions/tools/index.ts'
+import { currentDocument, operationsOf, validators } from './openapi.ts'
+import { agent, useAgent, world } from './use-world.ts'
+
+// What the document says that a route refuses, the route refuses: nobody is led to believe that a
+// body is wrong which is taken.
+
+const RUNS = 40
+
+useAgent(Object.keys(tools))
+
+const document = await currentDocument()
+const withBodies = operationsOf(document).filter(({ operation }) => operation.requestBody)
+const validator = validators(document)
+
+/** A body that each route takes, by operation; those of tools begin with none. */
+const GOOD: Record<string, (ids: { digest: string }) => object> = {
+  createAgent: () => ({
+    name: 'A',
+    model: { provider: 'rehearsal', name: 'script' },
+    max_steps: 3,
+  }),
+  createAgentKey: () => ({ name: 'A', expires_at: '2099-01-01T00:00:00.000Z' }),
+  createTask: () => ({ agent_id: agent, prompt: 'Hello' }),
+  overrideOperation: () => ({ enabled: true, requires_approval: null }),
+  approveToolCall: ({ digest }) => ({ digest, arguments: { media_id: 'none' } }),
+  rejectToolCall: ({ digest }) => ({ digest, reason: 'No.' }),
+  settleToolCall: () => ({ ran: true, content: 'It did.' }),
+  putInstanceSettings: () => ({ timezone: 'UTC' }),
+  putPrincipalSettings: () => ({ timezone: 'UTC' }),
+  putAgentSettings: () => ({ timezone: 'UTC' }),
+}
+
+/** The body with one of its fields left out, replaced or added, or something else altogether. */
+const mutated = (good: object): fc.Arbitrary<unknown> => {
+  const keys = Object.keys(good)
+  const changed = fc
+    .tuple(fc.constantFrom(...keys, 'more'), fc.oneof(fc.jsonValue(), fc.constant(undefined)))
+    .map(([key, value]) => ({ ...good, [key]: value }))
+  return fc.oneof({ arbitrary: changed, weight: 4 }, { arbitrary: fc.jsonValue(), weight: 1 })
+}
+
+const waitingCall = async () => {
+  const made = await world.run(agent, 'media.create_media', { filename: 'a', content: 'A' })
+  const { media } = made.body.data as { media: [string] }
+  const asked = await world.run(agent, 'media.get_public_url', { media_id: media[0] })
+  return asked.body.data as { call_id: string; digest: string }
+}
+
+describe('a body that the document refuses', () => {
+  it('is refused by every route that has one in this test', () => {
+    const ids = withBodies.map(({ operation }) => operation.operationId)
+    expect(ids.filter(id => !id.includes('.')).toSorted()).toEqual(Object.keys(GOOD).toSorted())
+  })
+
+  it.each(withBodies)('is refused by $method $path', async ({ method, path, operation }) => {
+    const { call_id, digest } = await waitingCall()
+    const { id: principal } = (await world.request('GET', '/api/v1/principals/me')).body
+      .data as Record<string, string>
+    const where = path
+      .replace('/principals/{id}', `/principals/${principal}`)
+      .replace('/agents/{id}', `/agents/${agent}`)
+      .replace('{id}', call_id)
+      .replace('{tool}', 'time')
+      .replace('{operation}', 'now')
+    const place = ['requestBody', 'content', 'application/json', 'schema']
+    const validate = validator('paths', path, method.toLowerCase(), ...place)
+    const good = GOOD[operation.operationId]?.({ digest }) ?? {}
+    let refused = 0
+    await fc.assert(
+      fc.asyncProperty(mutated(good), async value => {
+        const body = JSON.stringify(value)
+        if (validate(JSON.parse(body))) return
+        refused += 1
+        const { status, text } = await world.request(method, where, {
+          body,
+          headers: { 'espalier-agent': agent, 'idempotency-key': crypto.randomUUID() },
+        })
+        expect(status, `${body}\n${text}`).toBeGreaterThanOrEqual(400)
+        expect(status, `${body}\n${text}`).toBeLessThan(500)
+      }),
+      { numRuns: RUNS },
+    )
+    expect(refused).toBeGreaterThan(0)
+  })
+})
