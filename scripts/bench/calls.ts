@@ -58,7 +58,7 @@ const agent = {
   createdAt: at,
 }
 
-/** The rows that the gate's batched read would bring, each still to be parsed, as they come. */
+/** The rows that the gate's batched read would bring, each parsed whenever it is asked for. */
 const rowsInMemory = (): Found => {
   const rows = [
     [agentKey(agentId), agent],
@@ -80,9 +80,11 @@ const rowsInMemory = (): Found => {
   }
 }
 
+const found = rowsInMemory()
+
 /** One call without its network and its rows' writes: gate, validation, run, serialization. */
 const runCall = async (values: Record<string, unknown>) => {
-  const admission = admit({ agent, tool, operation: 'search', values, found: rowsInMemory() })
+  const admission = admit({ agent, tool, operation: 'search', values, found })
   const call = {
     id: newId('call'),
     agentId,
