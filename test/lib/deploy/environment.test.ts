@@ -40,6 +40,12 @@ describe('the environment', () => {
     expect(whoKnows('ESPALIER_FUNCTION_PREFIX')).toEqual(['admin-approvals', 'tick', 'sweep'])
   })
 
+  it('tells operations, and nothing else, which hosts inside they may fetch from', () => {
+    expect(whoKnows('ESPALIER_FETCH_ALLOW')).toEqual(
+      functions.map(({ name }) => name).filter(name => name.startsWith('tool-')),
+    )
+  })
+
   it('tells of the table whoever reaches rows: all but what serves the reference', () => {
     const others = ['admin-openapi', 'admin-docs']
     expect(whoKnows('ESPALIER_TABLE')).toEqual(
