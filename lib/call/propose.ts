@@ -43,27 +43,50 @@ export const proposeCall = async (
 export const MAX_REFUSAL_CHARS = 10_000
 const MAX_ASKED_NAME_CHARS = 200
 
+/** The record of a call that was answered without running an operation. */
+export const answeredCall = (
+  origin: Origin,
+  asked: Pick<ToolCall, 'agentId' | 'principalId' | 'tool' | 'operation'>,
+  {
+    arguments: values,
+    result,
+    ...answered
+  }: Pick<ToolCall, 'status' | 'description'> & {
+    arguments: Record<string, unknown>
+    result: CallResult
+  },
+  clock: Clock = systemClock,
+): ToolCall => ({
+  ...origin,
+  ...asked,
+  ...answered,
+  tool: clip(asked.tool, MAX_ASKED_NAME_CHARS),
+  operation: clip(asked.operation, MAX_ASKED_NAME_CHARS),
+  effect: 'read',
+  arguments: small(values),
+  requiresApproval: false,
+  createdAt: isoNow(clock),
+  endedAt: isoNow(clock),
+  result: small(result),
+})
+
 /** The record of a call that was refused before it could run: the model reads why. */
 export const refusedCall = (
   origin: Origin,
   asked: Pick<ToolCall, 'agentId' | 'principalId' | 'tool' | 'operation'>,
   refusal: Pick<CallResult, 'content' | 'code'>,
   clock: Clock = systemClock,
-): ToolCall => ({
-  ...origin,
-  ...asked,
-  tool: clip(asked.tool, MAX_ASKED_NAME_CHARS),
-  operation: clip(asked.operation, MAX_ASKED_NAME_CHARS),
-  status: 'FAILED',
-  effect: 'read',
-  arguments: small({}),
-  description: 'Refused before it ran.',
-  requiresApproval: false,
-  createdAt: isoNow(clock),
-  endedAt: isoNow(clock),
-  result: small({
-    isError: true,
-    ...refusal,
-    content: clip(refusal.content, MAX_REFUSAL_CHARS),
-  }),
-})
+): ToolCall => {
+  const content = clip(refusal.content, MAX_REFUSAL_CHARS)
+  const refused = {
+    status: 'FAILED' as const,
+    description: 'Refused before it ran.',
+    arguments: {},
+  }
+  return answeredCall(
+    origin,
+    asked,
+    { ...refused, result: { isError: true, ...refusal, content } },
+    clock,
+  )
+}

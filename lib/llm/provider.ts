@@ -1,6 +1,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import * as z from 'zod'
 import { AppError } from '../core/errors.ts'
+import { DIALECTS, type Dialect } from '../tool/dialect/adapt.ts'
 import type { DriverOptions } from './driver.ts'
 
 export const PROVIDERS = [
@@ -46,6 +47,10 @@ const KEY_VARIABLES = {
   xai: 'XAI_API_KEY',
   'openai-compatible': 'OPENAI_COMPATIBLE_API_KEY',
 } as const satisfies Record<Exclude<Provider, 'rehearsal'>, string>
+
+/** The dialect in which a provider is told of tools; a rehearsal reads them as they are. */
+export const dialectOf = (provider: string): Dialect =>
+  DIALECTS.find(dialect => dialect === provider) ?? 'mcp'
 
 /** The environment variable that a provider's key is read from; a rehearsal has none. */
 export const keyVariable = (provider: Provider): string | undefined =>

@@ -3,13 +3,12 @@ import { canonicalJson } from '../core/canonical-json.ts'
 import { AppError } from '../core/errors.ts'
 import { wireName } from './alias.ts'
 import type { Operation, Tool } from './define.ts'
+import { operationProblem, settingProblem, toolProblem } from './options.ts'
 import { schemaProblem } from './parameters.ts'
+import { FIND_TOOLS } from './search.ts'
 import { invalidValue } from './setting.ts'
 
 const NAME_PATTERN = /^[a-z][a-z0-9_]*$/
-/** What an operation may take at most: whoever asks waits for it, and API Gateway for 30 seconds. */
-export const MAX_AWAITED_SECONDS = 25
-
 /** Throws INVALID_DEFINITION where a declaration breaks a rule, naming the tool and what to change. */
 export const checkTool = (tool: Tool): void => {
   const fail = (problem: string): never => {
@@ -20,13 +19,20 @@ export const checkTool = (tool: Tool): void => {
     if (!NAME_PATTERN.test(name) || name in {})
       fail(`${what} must match ${NAME_PATTERN} and not be "constructor".`)
   }
+  const checkOptions = (what: string, problem: string | undefined) => {
+    if (problem) fail(`${what} ${problem}`)
+  }
   checkName('its name', tool.name)
   wireName(tool.name)
+  if (tool.name === FIND_TOOLS)
+    fail('its name is the one by which models look for tools; choose another.')
+  checkOptions('its option', toolProblem(tool))
   checkName(`the discriminator "${tool.discriminator}"`, tool.discriminator)
   const operations = Object.values(tool.operations)
   if (operations.length === 0) fail('it declares no operation; add one under "operations".')
   for (const operation of operations) {
     checkName(`the operation "${operation.name}"`, operation.name)
+    checkOptions(`the option of the operation "${operation.name}",`, operationProblem(operation))
     for (const [name, schema] of Object.entries(operation.parameters.shape)) {
       const what = `the parameter "${name}" of the operation "${operation.name}"`
       checkName(what, name)
@@ -37,6 +43,7 @@ export const checkTool = (tool: Tool): void => {
   }
   for (const [key, definition] of Object.entries(tool.settings)) {
     checkName(`the setting "${key}"`, key)
+    checkOptions(`the option of the setting "${key}",`, settingProblem(definition))
     if (definition.type === 'password' && definition.exposeToLlm)
       fail(`the password "${key}" can't be exposed to a model; remove exposeToLlm.`)
     const problem = definition.default !== undefined && invalidValue(definition, definition.default)
@@ -52,8 +59,6 @@ const checkOperation = (tool: Tool, operation: Operation, fail: (problem: string
       `the operation "${name}" has a parameter "${tool.discriminator}", which names the operation. ` +
         'Rename the parameter, or give the tool another discriminator.',
     )
-  if (operation.timeoutSeconds > MAX_AWAITED_SECONDS)
-    fail(`the operation "${name}" may take at most ${MAX_AWAITED_SECONDS} seconds.`)
 }
 
 /** One flat schema has one place for each name, so a shared name needs one schema. */

@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import type { Clock } from '../core/clock.ts'
 import type { Id } from '../core/ids.ts'
 import type { Fetch } from '../web/guarded-fetch.ts'
@@ -193,7 +193,7 @@ const completeOperation = (
   ...input,
   name,
   // An argument that nobody declared is named in an error, never dropped.
-  parameters: closed(input.parameters),
+  parameters: input.parameters instanceof z.ZodObject ? closed(input.parameters) : input.parameters,
 })
 
 const titleOf = (name: string): string => {

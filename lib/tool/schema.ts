@@ -19,7 +19,10 @@ export type PropertySchema = { description?: string; [keyword: string]: unknown 
 export const operationSchema = (operation: Operation): ObjectSchema => {
   const known = emitted.get(operation)
   if (known) return known
-  const emission = z.toJSONSchema(operation.parameters, { io: 'input' }) as Partial<ObjectSchema>
+  const emission = z.toJSONSchema(operation.parameters, {
+    io: 'input',
+    override: ({ jsonSchema }) => dropSafeBounds(jsonSchema),
+  }) as Partial<ObjectSchema>
   const schema: ObjectSchema = {
     type: 'object',
     properties: emission.properties ?? {},
@@ -29,6 +32,12 @@ export const operationSchema = (operation: Operation): ObjectSchema => {
   }
   emitted.set(operation, schema)
   return schema
+}
+
+/** That a whole number is one that JavaScript can count to goes without saying, in every request. */
+const dropSafeBounds = (schema: z.core.JSONSchema.BaseSchema): void => {
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
 }
 
 /** Emission is slow next to a lookup, and declarations don't change. */

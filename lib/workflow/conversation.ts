@@ -3,6 +3,7 @@ import { CallResult, callIdAt, callKey, ToolCall } from '../call/tool-call.ts'
 import type { Id } from '../core/ids.ts'
 import { loadLarge } from '../data/large.ts'
 import { batchGet } from '../data/table.ts'
+import type { Image } from '../llm/images.ts'
 import { type Message, toolCalls } from '../llm/message.ts'
 import { type Entry, readHistory } from '../task/history.ts'
 
@@ -56,8 +57,14 @@ export const answersOf = (
 
 const partsOf = ({ content }: Entry) => (content.role === 'assistant' ? toolCalls(content) : [])
 
-/** The conversation as a model reads it; every call in it is followed by what it answered. */
-export const messagesOf = async ({ entries, calls }: Conversation): Promise<Message[]> => {
+/**
+ * The conversation as a model reads it; every call in it is followed by what it answered, and by
+ * those of its images that are to be shown.
+ */
+export const messagesOf = async (
+  { entries, calls }: Conversation,
+  images: ReadonlyMap<Id<'media'>, Image> = new Map(),
+): Promise<Message[]> => {
   const messages = await Promise.all(
     entries.map(async (entry): Promise<Message[]> => {
       const parts = partsOf(entry)
@@ -68,6 +75,7 @@ export const messagesOf = async ({ entries, calls }: Conversation): Promise<Mess
         toolName,
         text: answers[index]?.content ?? '',
         isError: answers[index]?.isError ?? true,
+        images: (answers[index]?.media ?? []).flatMap(id => images.get(id) ?? []),
       }))
       return [entry.content, { role: 'tool', results }]
     }),

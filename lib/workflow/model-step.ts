@@ -9,8 +9,9 @@ import { append, type Entry } from '../task/history.ts'
 import { beginStep, bookUsage } from '../task/ledger.ts'
 import type { Task } from '../task/task.ts'
 import { type Conversation, messagesOf } from './conversation.ts'
+import type { Offers } from './discovery.ts'
+import { imagesOf } from './images.ts'
 import { LEASE_LOST } from './lease.ts'
-import type { Offer } from './offer.ts'
 
 /** How long one model request may take. */
 export const MODEL_TIMEOUT_MS = 120_000
@@ -30,19 +31,22 @@ export const modelStep = async (
   }: {
     task: Task
     agent: Agent
-    offers: Map<string, Offer>
+    offers: Offers
     conversation: Conversation
   },
   clock: Clock = systemClock,
 ): Promise<Entry | 'cancelled' | 'spent'> => {
   const model = await openModel(agent.model)
-  const messages = await messagesOf(conversation)
+  const messages = await messagesOf(
+    conversation,
+    await imagesOf(conversation, agent.model.provider),
+  )
   const begun = await beginStep(task)
   if (begun !== 'begun') return begun
   const response = await generate(model, {
     system: agent.systemPrompt,
     messages,
-    tools: [...offers.values()].map(({ forModel }) => forModel),
+    tools: offers.forModel,
     signal: AbortSignal.timeout(MODEL_TIMEOUT_MS),
   })
   await bookUsage(task.rootId, response.usage)

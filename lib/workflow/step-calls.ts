@@ -4,6 +4,7 @@ import { invokeOperation } from '../call/invoke.ts'
 import { proposeCall, refusedCall } from '../call/propose.ts'
 import { mayStart } from '../call/receipt.ts'
 import { callIdAt, getCall, newCall, type ToolCall } from '../call/tool-call.ts'
+import { clip } from '../core/clip.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { AppError, isRefusal } from '../core/errors.ts'
 import { wellFormed } from '../core/well-formed.ts'
@@ -12,11 +13,12 @@ import { transact } from '../data/transact.ts'
 import { type ToolCallPart, toolCalls } from '../llm/message.ts'
 import type { Entry } from '../task/history.ts'
 import { type Task, taskKey } from '../task/task.ts'
-import { MAX_AWAITED_SECONDS } from '../tool/check.ts'
+import { MAX_AWAITED_SECONDS } from '../tool/options.ts'
 import { splitArguments } from '../tool/schema.ts'
 import { callIdsOf, readCalls } from './conversation.ts'
+import { type Offers, searchCall } from './discovery.ts'
 import { held, LEASE_LOST } from './lease.ts'
-import type { Offer } from './offer.ts'
+import type { Catalogue } from './offer.ts'
 
 /**
  * A call is begun only where its operation's longest time would still fit, with what its function
@@ -24,7 +26,7 @@ import type { Offer } from './offer.ts'
  */
 export const CALL_RESERVE_MS = MAX_AWAITED_SECONDS * 1_000 + 35_000
 
-type Step = { task: Task; agent: Agent; entry: Entry; offers: Map<string, Offer> }
+type Step = { task: Task; agent: Agent; entry: Entry; catalogue: Catalogue; offers: Offers }
 
 /**
  * Brings a step's calls as far as they get on their own: those that have no record yet pass the
@@ -54,7 +56,7 @@ export const runStepCalls = async (
 
 /** Makes the record of one call: what passed the gate, or why it didn't. */
 const recordCall = async (
-  { task, agent, entry, offers }: Step,
+  { task, agent, entry, catalogue, offers }: Step,
   part: ToolCallPart,
   index: number,
   clock: Clock,
@@ -67,7 +69,7 @@ const recordCall = async (
     seq: entry.seq,
     index,
   }
-  const offer = offers.get(part.toolName)
+  const offer = offers.named(part.toolName)
   const asked = {
     agentId: agent.id,
     principalId: agent.principalId,
@@ -76,9 +78,11 @@ const recordCall = async (
   }
   try {
     const values = argumentsOf(part)
-    if (!offer) throw unknownTool(part.toolName, offers)
-    const { tool } = offer
-    const { operation, rest } = splitArguments(tool, offer.enabled, values)
+    if (offers.isSearch(part.toolName))
+      return await writeCall(task, await searchCall(origin, asked, { catalogue, values }, clock))
+    if (!offer) throw unknownTool(part.toolName, catalogue)
+    const { tool, enabled, fromWire } = offer
+    const { operation, rest } = splitArguments(tool, enabled, fromWire(values))
     asked.operation = operation ?? ''
     const found = await batchGet(gateKeys(tool.name, agent.id, agent.principalId))
     const admission = admit({ agent, tool, operation, values: rest, found })
@@ -140,7 +144,10 @@ const parserComplaint = (text: string): string => {
   }
 }
 
-const unknownTool = (name: string, offers: Map<string, Offer>): AppError => {
-  const names = [...offers.keys()].join(', ') || 'none'
+/** What is told of the names that there are, in characters. */
+const MAX_NAMES_CHARS = 1_000
+
+const unknownTool = (name: string, catalogue: Catalogue): AppError => {
+  const names = clip([...catalogue.keys()].join(', ') || 'none', MAX_NAMES_CHARS)
   return new AppError('NOT_FOUND', `There is no tool "${name}". You have: ${names}.`)
 }

@@ -11,10 +11,11 @@ import { getTask, type Task, TERMINAL } from '../task/task.ts'
 import type { ToolRegistry } from '../tool/registry.ts'
 import { leaveNothing } from './cancel.ts'
 import { type Conversation, readConversation } from './conversation.ts'
+import { offersOf } from './discovery.ts'
 import { startGeneration } from './execution.ts'
 import { LEASE_LOST, takeLease, withRenewal, writeHeld } from './lease.ts'
 import { MODEL_TIMEOUT_MS, modelStep } from './model-step.ts'
-import { offerTools } from './offer.ts'
+import { readCatalogue } from './offer.ts'
 import {
   cancelled,
   complete,
@@ -86,12 +87,14 @@ const advance = async (taken: Task, context: TickContext, clock: Clock): Promise
     return outcome
   }
   const conversation = await readConversation(task.id)
-  const offers = await offerTools(agent, context.tools)
+  const catalogue = await readCatalogue(agent, context.tools)
   for (;;) {
     const last = conversation.entries.at(-1)
     if (last?.content.role === 'assistant') {
       if (toolCalls(last.content).length === 0) return complete(task, last, clock)
-      const step = { task, agent, entry: last, offers }
+      // As they were when the model was asked: a search of this step has found nothing yet.
+      const offers = await offersOf(catalogue, { ...conversation, entries: before(conversation) })
+      const step = { task, agent, entry: last, catalogue, offers }
       const records = await runStepCalls(step, context.remainingMs, clock)
       if (!records) return handOn(task)
       const { state, calls } = await stateOfStep(records, clock)
@@ -106,6 +109,7 @@ const advance = async (taken: Task, context: TickContext, clock: Clock): Promise
     if (stepsOf(conversation) >= task.maxSteps)
       return fail(task, 'MAX_STEPS', 'Max steps reached.', clock)
     if (context.remainingMs() < STEP_RESERVE_MS) return handOn(task)
+    const offers = await offersOf(catalogue, conversation)
     const outcome = await ask({ task, agent, offers, conversation }, clock)
     if ('outcome' in outcome) return outcome
     conversation.entries.push(outcome)
@@ -146,6 +150,9 @@ const continueAnew = async (task: Task, clock: Clock): Promise<TickOutcome> => {
   await startGeneration(task, clock)
   return outcomeOf('end')
 }
+
+/** The entries that the last one answers. */
+const before = ({ entries }: Conversation): Entry[] => entries.slice(0, -1)
 
 const stepsOf = ({ entries }: Conversation): number =>
   entries.filter(entry => entry.role === 'assistant').length

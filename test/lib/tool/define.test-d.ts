@@ -126,6 +126,9 @@ const complete = { ...operation, parameters: z.object({}) }
 // @ts-expect-error: the effect is one of three
 defineTool({ ...text, operations: { send: { ...complete, effect: 'sometimes' } } })
 
+// @ts-expect-error: what nobody knows is no option of an operation
+defineTool({ ...text, operations: { send: { ...complete, requiresApproval: true } } })
+
 // @ts-expect-error: the category is one of the list
 defineTool({ ...text, category: 'fun', operations: { send: complete } })
 

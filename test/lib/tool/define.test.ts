@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { defineTool } from '../../../lib/tool/define.ts'
+import { MAX_RESULT_SIZE } from '../../../lib/tool/serialize.ts'
 import { setting } from '../../../lib/tool/setting.ts'
 
 const operation = (parameters: z.ZodObject = z.object({})) => ({
@@ -113,13 +114,109 @@ test.each<[string, Definition, RegExp]>([
   [
     'an operation that takes longer than anyone waits',
     { ...base, operations: { send: { ...operation(), timeoutSeconds: 26 } } },
-    /at most 25 seconds/,
+    /the operation "send", "timeoutSeconds" must be a number of seconds above 0, at most 25/,
   ],
+  [
+    'a timeout of no time',
+    { ...base, operations: { send: { ...operation(), timeoutSeconds: 0 } } },
+    /"timeoutSeconds"/,
+  ],
+  [
+    'more memory than a Lambda has',
+    { ...base, operations: { send: { ...operation(), memoryMb: 10_241 } } },
+    /"memoryMb" must be a whole number of MB from 128 to 10240/,
+  ],
+  [
+    'results longer than any',
+    { ...base, maxResultChars: MAX_RESULT_SIZE + 1 },
+    /"maxResultChars" must be/,
+  ],
+  ['results of no length', { ...base, maxResultChars: 999 }, /"maxResultChars" must be/],
+  [
+    'an option that nobody knows',
+    { ...base, colour: 'red' } as Definition,
+    /"colour" is no option; there are: name, /,
+  ],
+  [
+    'an operation’s option that nobody knows',
+    { ...base, operations: { send: { ...operation(), requiresApproval: true } } } as Definition,
+    /the operation "send", "requiresApproval" is no option; .*requiresApprovalByDefault/,
+  ],
+  [
+    'a setting’s option that nobody knows',
+    {
+      ...base,
+      settings: { key: { ...setting.text({ label: 'Key' }), secret: true } },
+    } as Definition,
+    /the setting "key", "secret" is no option/,
+  ],
+  [
+    'a setting of no known type',
+    { ...base, settings: { key: { type: 'colour', label: 'Key' } } } as never,
+    /"type" must be one of: text, textarea/,
+  ],
+  [
+    'a description that says nothing',
+    { ...base, description: ' ' },
+    /"description" must be a text/,
+  ],
+  [
+    'a category of its own',
+    { ...base, category: 'fun' } as never,
+    /"category" must be one of: general/,
+  ],
+  [
+    'an effect of its own',
+    { ...base, operations: { send: { ...operation(), effect: 'twice' } } } as never,
+    /"effect" must be one of: read, idempotent, once/,
+  ],
+  [
+    'a resource that nobody knows',
+    { ...base, operations: { send: { ...operation(), touches: ['moon'] } } } as never,
+    /"touches" must be a list of: agents/,
+  ],
+  [
+    'an operation without code',
+    { ...base, operations: { send: { ...operation(), execute: undefined } } } as never,
+    /"execute" must be a function/,
+  ],
+  [
+    'parameters that are no object',
+    { ...base, operations: { send: { ...operation(), parameters: z.string() } } } as never,
+    /"parameters" must be a z.object/,
+  ],
+  [
+    'middleware that is no function',
+    { ...base, middleware: ['x'] } as never,
+    /"middleware" must be/,
+  ],
+  ...['Big', 'a--b', '-a', 'a-', '', 'a'.repeat(65)].map((skill): [string, Definition, RegExp] => [
+    `the skill "${skill}"`,
+    { ...base, recommendsSkills: [skill] },
+    /"recommendsSkills" must be a list of names of skills/,
+  ]),
 ])('%s is an error that names the tool and what to change', (_, definition, message) => {
   const define = () => defineTool(definition)
   expect(define).toThrow(expect.objectContaining({ code: 'INVALID_DEFINITION' }))
   expect(define).toThrow(message)
   expect(define).toThrow(`Tool "${definition.name}"`)
+})
+
+test('skills are named as agentskills.io has it', () => {
+  const recommendsSkills = ['a', 'time-arithmetic', 'a1-b2', 'a'.repeat(64)]
+  expect(defineTool({ ...base, recommendsSkills }).recommendsSkills).toBe(recommendsSkills)
+})
+
+test('each limit of an operation is allowed itself', () => {
+  for (const limits of [
+    { timeoutSeconds: 25, memoryMb: 10_240 },
+    { timeoutSeconds: 0.1, memoryMb: 128 },
+  ])
+    expect(
+      defineTool({ ...base, operations: { send: { ...operation(), ...limits } } }).operations.send,
+    ).toMatchObject(limits)
+  for (const maxResultChars of [1_000, MAX_RESULT_SIZE])
+    expect(defineTool({ ...base, maxResultChars }).maxResultChars).toBe(maxResultChars)
 })
 
 test('the longest name that providers take is allowed', () => {

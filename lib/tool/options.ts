@@ -1,0 +1,125 @@
+import * as z from 'zod'
+import type { Operation, Tool } from './define.ts'
+import { MAX_RESULT_SIZE } from './serialize.ts'
+import type { SettingDefinition } from './setting.ts'
+
+/** What an operation may take at most: whoever asks waits for it, and API Gateway for 30 seconds. */
+export const MAX_AWAITED_SECONDS = 25
+/** What a Lambda may have, in MB. */
+const MIN_MEMORY_MB = 128
+const MAX_MEMORY_MB = 10_240
+/** What a model may be shown of one result, in characters; the most is all that a result may have. */
+const MIN_RESULT_CHARS = 1_000
+/** A skill's name, as agentskills.io has it: 1 to 64 letters, digits and single hyphens within. */
+const SKILL_PATTERN = /^(?=.{1,64}$)[a-z0-9]+(?:-[a-z0-9]+)*$/
+
+/** What is wrong with a value, as the end of a sentence about it; undefined where nothing is. */
+type Rule = (value: unknown) => string | undefined
+
+const rule =
+  (words: string, holds: (value: unknown) => boolean): Rule =>
+  value =>
+    holds(value) ? undefined : words
+
+const anything: Rule = () => undefined
+const text = rule('must be a text that says something.', isText)
+const flag = rule('must be true or false.', value => typeof value === 'boolean')
+const code = rule('must be a function.', value => typeof value === 'function')
+const object = rule('must be an object.', value => typeof value === 'object' && value !== null)
+const oneOf = (...values: string[]) =>
+  rule(`must be one of: ${values.join(', ')}.`, value => values.includes(value as string))
+const wholeNumber = (min: number, max: number, unit: string) =>
+  rule(
+    `must be a whole number of ${unit} from ${min} to ${max}.`,
+    value => Number.isInteger(value) && (value as number) >= min && (value as number) <= max,
+  )
+const listOf = (words: string, holds: (item: unknown) => boolean) =>
+  rule(words, value => Array.isArray(value) && value.every(holds))
+const optional =
+  (within: Rule): Rule =>
+  value =>
+    value === undefined ? undefined : within(value)
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value.trim() !== ''
+}
+
+const RESOURCES: Operation['touches'] = [
+  'agents',
+  'media',
+  'bucket',
+  'links',
+  'results',
+  'tasks',
+  'workflow',
+]
+
+/** Names are checked where their patterns are, and what is within is checked by itself. */
+const TOOL_RULES: Record<keyof Tool, Rule> = {
+  name: anything,
+  description: text,
+  displayName: text,
+  category: oneOf('general', 'research', 'communication', 'productivity', 'data', 'system'),
+  icon: optional(text),
+  recommendsSkills: listOf(
+    `must be a list of names of skills, each ${SKILL_PATTERN}.`,
+    name => typeof name === 'string' && SKILL_PATTERN.test(name),
+  ),
+  discriminator: anything,
+  maxResultChars: wholeNumber(MIN_RESULT_CHARS, MAX_RESULT_SIZE, 'characters'),
+  settings: object,
+  operations: object,
+  middleware: listOf('must be a list of functions.', item => typeof item === 'function'),
+  available: code,
+}
+
+const OPERATION_RULES: Record<keyof Operation, Rule> = {
+  name: anything,
+  description: text,
+  parameters: rule('must be a z.object.', value => value instanceof z.ZodObject),
+  effect: oneOf('read', 'idempotent', 'once'),
+  enabledByDefault: flag,
+  requiresApprovalByDefault: flag,
+  timeoutSeconds: rule(
+    `must be a number of seconds above 0, at most ${MAX_AWAITED_SECONDS}.`,
+    value => typeof value === 'number' && value > 0 && value <= MAX_AWAITED_SECONDS,
+  ),
+  memoryMb: wholeNumber(MIN_MEMORY_MB, MAX_MEMORY_MB, 'MB'),
+  touches: listOf(`must be a list of: ${RESOURCES.join(', ')}.`, item =>
+    (RESOURCES as readonly unknown[]).includes(item),
+  ),
+  endsTask: flag,
+  describe: code,
+  execute: code,
+}
+
+const SETTING_RULES: Record<keyof SettingDefinition, Rule> = {
+  type: oneOf('text', 'textarea', 'number', 'password', 'select', 'multi-select', 'toggle'),
+  label: text,
+  description: optional(text),
+  required: optional(flag),
+  default: anything,
+  options: optional(listOf('must be a list of texts.', isText)),
+  scope: optional(oneOf('any', 'principal', 'agent')),
+  exposeToLlm: optional(flag),
+  resolveAs: optional(oneOf('agent', 'skill', 'raw')),
+}
+
+export const toolProblem = (tool: Tool) => problemIn(tool, TOOL_RULES)
+export const operationProblem = (operation: Operation) => problemIn(operation, OPERATION_RULES)
+export const settingProblem = (setting: SettingDefinition) => problemIn(setting, SETTING_RULES)
+
+/**
+ * The first option that is wrong, and how. One that nobody knows is wrong, too: a
+ * `requiresApproval` that is not heard would let run what was to be asked about.
+ */
+const problemIn = (options: object, rules: Record<string, Rule>): string | undefined => {
+  for (const name of Object.keys(options))
+    if (!Object.hasOwn(rules, name))
+      return `"${name}" is no option; there are: ${Object.keys(rules).join(', ')}.`
+  for (const [name, holds] of Object.entries(rules)) {
+    const problem = holds((options as Record<string, unknown>)[name])
+    if (problem) return `"${name}" ${problem}`
+  }
+  return undefined
+}
