@@ -98,5 +98,7 @@ const answerOf = (url: URL, body: IncomingMessage): Answer => {
   const headers = new Headers()
   for (let index = 0; index + 1 < body.rawHeaders.length; index += 2)
     headers.append(body.rawHeaders[index] ?? '', body.rawHeaders[index + 1] ?? '')
-  return { status, statusText: body.statusMessage ?? '', headers, body }
+  // Parsers take signs in it that a Response refuses.
+  const statusText = (body.statusMessage ?? '').replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, '')
+  return { status, statusText, headers, body }
 }

@@ -67,7 +67,7 @@ const send = async (hop: Hop, { limits, watch, options }: Road): Promise<Answer>
     milliseconds: limits.connectTimeoutMs,
     problem: 'could not be connected to',
   })
-  const vetting = vet(hop.url, { resolve: options.resolve, allowed: allowedHosts() })
+  const vetting = () => vet(hop.url, { resolve: options.resolve, allowed: allowedHosts() })
   const addresses = await unlessAborted(vetting, watch.signal)
   return exchange(hop, addresses, { limits, watch })
 }

@@ -38,14 +38,14 @@ export const startWatch = (
   }
 }
 
-/** What a promise comes to, unless the signal aborts first; then the signal's reason is thrown. */
-export const unlessAborted = async <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
+/** What the work comes to, unless the signal aborts first; then the signal's reason is thrown. */
+export const unlessAborted = async <T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> => {
   signal.throwIfAborted()
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const onAbort = () => reject(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
   try {
-    return await Promise.race([promise, aborted])
+    return await Promise.race([work(), aborted])
   } finally {
     signal.removeEventListener('abort', onAbort)
   }

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { describe, expect, it, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import {
   HTTP_TIMEOUT_SECONDS,
   MAX_CHARS,
@@ -12,6 +12,7 @@ import { MAX_TEXT_BYTES } from '../../../lib/web/page/read.ts'
 import { failure } from '../../lib/web/failure.ts'
 import { pdfOf } from '../../lib/web/page/pdf-file.ts'
 import { allow, startServer } from '../../lib/web/server.ts'
+import { startWorld, type World } from '../../world.ts'
 import { run as runTool } from './run.ts'
 
 const run = async (input: Record<string, unknown>, settings = { http_timeout: 5 }) =>
@@ -234,6 +235,40 @@ describe('an answer', () => {
     const server = await startServer(() => {})
     const error = await failure(run({ url: server.url }, { http_timeout: 1 }))
     expect(error.message).toContain('took longer than 1 seconds in all')
+  })
+})
+
+describe('through the platform', () => {
+  let world: World
+  beforeAll(async () => {
+    world = await startWorld()
+  })
+  afterAll(() => world.stop())
+
+  it('a task reads a document, and no line of the log holds its address', async () => {
+    const server = await serve(PAGE, HTML)
+    const agent = await world.createAgent(['read_url'])
+    const url = `${server.url}/page?key=canary-query`
+    world.logs.length = 0
+    const task = await world.createTask(agent, `/read_url read ${JSON.stringify({ url })}`)
+    const { status, tool_calls } = await world.untilTask(task, 'COMPLETED', 'FAILED')
+    expect(status).toBe('COMPLETED')
+    expect(tool_calls[0]).toMatchObject({ description: `Read ${url}`, status: 'COMPLETED' })
+    expect(tool_calls[0]?.result?.content).toContain('# Pears')
+    expect(JSON.stringify(world.logs)).not.toContain('canary-query')
+  })
+
+  it('what is refused is an error for the model, and the task goes on', async () => {
+    const server = await startServer()
+    const agent = await world.createAgent(['read_url'])
+    const line = `/read_url read ${JSON.stringify({ url: `${server.url}/?key=canary-query` })}`
+    const task = await world.createTask(agent, line)
+    const { tool_calls } = await world.untilTask(task, 'COMPLETED')
+    expect(tool_calls[0]?.result).toMatchObject({
+      is_error: true,
+      content: `${server.url} is not fetched: it is not on the public internet. Only the operator can allow it.`,
+    })
+    expect(server.connections()).toBe(0)
   })
 })
 

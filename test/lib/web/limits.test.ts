@@ -6,6 +6,7 @@ import {
   gzipSync,
   zstdCompressSync,
 } from 'node:zlib'
+import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { guardedFetch } from '../../../lib/web/guarded-fetch.ts'
 import { LIMITS, lowered } from '../../../lib/web/limits.ts'
@@ -281,6 +282,62 @@ describe('headers', () => {
     allow('127.0.0.1')
     const server = await startTcpServer(socket => socket.end(words))
     expect((await failure(guardedFetch()(server.url))).message).toContain(problem)
+  })
+})
+
+describe('whatever a server sends', () => {
+  it('becomes a response or an error of ours, and nothing else', async () => {
+    allow('127.0.0.1')
+    let words = ''
+    const server = await startTcpServer(socket => socket.end(Buffer.from(words, 'latin1')))
+    const piece = fc.constantFrom(
+      ...[
+        'HTTP/1.1 ',
+        '200',
+        ' OK',
+        '\r\n',
+        '\r\n\r\n',
+        'location: ',
+        '/x',
+        'http://[',
+        '302',
+        '204',
+      ],
+      ...['content-length: ', '0', '5', 'transfer-encoding: chunked', 'content-encoding: ', 'gzip'],
+      ...[
+        ': ',
+        ',',
+        '\u0001',
+        '\u007f',
+        'ä',
+        '\0',
+        'a',
+        '100',
+        '999',
+        '-',
+        'set-cookie',
+        'br',
+        '\n',
+      ],
+    )
+    const start = fc.constantFrom('', 'HTTP/1.1 200 OK\r\n', 'HTTP/1.1 302 ', 'HTTP/1.1 200 ')
+    const answer = fc
+      .tuple(start, fc.array(piece, { maxLength: 12 }))
+      .map(([first, pieces]) => first + pieces.join(''))
+    await fc.assert(
+      fc.asyncProperty(answer, async text => {
+        words = text
+        const read = guardedFetch({ limits: { totalTimeoutMs: 2_000, maxRedirects: 1 } })(
+          server.url,
+        )
+        const outcome = await read.then(response => response.text()).catch(error => error)
+        if (typeof outcome !== 'string') expect(outcome).toMatchObject({ code: 'FETCH_FAILED' })
+      }),
+      {
+        numRuns: 500,
+        examples: [['HTTP/1.1 200 O\u0001K\r\n\r\n'], ['HTTP/1.1 200 \u007f\r\n\r\n']],
+      },
+    )
   })
 })
 
