@@ -1,9 +1,11 @@
 import type { Agent } from '../agent/agent.ts'
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
-import { log } from '../core/log.ts'
+import { type AppError, hasCode } from '../core/errors.ts'
+import { errorFields, log } from '../core/log.ts'
 import { wellFormed } from '../core/well-formed.ts'
 import { small } from '../data/large.ts'
 import { generate } from '../llm/generate.ts'
+import type { ModelErrorDetails } from '../llm/model-error.ts'
 import { openModel } from '../llm/provider.ts'
 import { append, type Entry } from '../task/history.ts'
 import { beginStep, bookUsage } from '../task/ledger.ts'
@@ -37,17 +39,22 @@ export const modelStep = async (
   clock: Clock = systemClock,
 ): Promise<Entry | 'cancelled' | 'spent'> => {
   const model = await openModel(agent.model)
-  const messages = await messagesOf(
-    conversation,
-    await imagesOf(conversation, agent.model.provider),
-  )
+  const images = await imagesOf(conversation, agent.model.provider)
   const begun = await beginStep(task)
   if (begun !== 'begun') return begun
-  const response = await generate(model, {
-    system: agent.systemPrompt,
-    messages,
-    tools: offers.forModel,
-    signal: AbortSignal.timeout(MODEL_TIMEOUT_MS),
+  const signal = AbortSignal.timeout(MODEL_TIMEOUT_MS)
+  const ask = async (shown: typeof images) =>
+    generate(model, {
+      system: agent.systemPrompt,
+      messages: await messagesOf(conversation, shown),
+      tools: offers.forModel,
+      signal,
+    })
+  const response = await ask(images).catch(error => {
+    if (images.size === 0 || !isBadRequest(error)) throw error
+    // Not every model of a provider sees: without the images the texts still name them.
+    log('warn', 'images-refused', errorFields(error))
+    return ask(new Map())
   })
   await bookUsage(task.rootId, response.usage)
   for (const warning of response.warnings) log('warn', 'model-warning', { warning })
@@ -63,3 +70,7 @@ export const modelStep = async (
   if (!(await append(row, message))) throw LEASE_LOST
   return { ...row, role: 'assistant', message: small(null), content: message }
 }
+
+const isBadRequest = (error: unknown): boolean =>
+  hasCode(error, 'MODEL_ERROR') &&
+  ((error as AppError).details as ModelErrorDetails).kind === 'bad-request'

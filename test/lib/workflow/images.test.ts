@@ -1,3 +1,5 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import * as z from 'zod'
 import { type Id, newId } from '../../../lib/core/ids.ts'
@@ -8,6 +10,7 @@ import { result } from '../../../lib/tool/result.ts'
 import { messagesOf, readConversation } from '../../../lib/workflow/conversation.ts'
 import { imagesOf } from '../../../lib/workflow/images.ts'
 import { startWorld, type World } from '../../world.ts'
+import { WIRES } from '../llm/wires.ts'
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 const imageOf = (bytes: number) => Buffer.concat([PNG, Buffer.alloc(bytes - PNG.length)])
@@ -108,4 +111,34 @@ it('an asset of another owner is not shown, whoever names it', async () => {
 it('one whose bytes are gone is left out, and the rest is shown', async () => {
   const missing = newId('media')
   expect(await sizesOf(paint(20), `/painter name {"media_id": "${missing}"}`)).toEqual([20])
+})
+
+it('a model that refuses images is asked again without them, and the task goes on', async () => {
+  const asked: boolean[] = []
+  const answers = [
+    { calls: [{ id: 'call_1', name: 'painter', pieces: ['{"action":"paint","bytes":[20]}'] }] },
+    { text: 'I see nothing.' },
+  ]
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    asked.push(body.includes('data:image/png'))
+    if (asked.at(-1)) {
+      response.writeHead(400, { 'content-type': 'application/json' })
+      response.end('{"error":{"message":"This model does not support images."}}')
+      return
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(WIRES.openai({ ...answers.shift(), end: 'done' }).join(''))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  process.env.OPENAI_API_KEY = 'a-key-for-tests'
+  const { port } = server.address() as AddressInfo
+  const blind = await world.createAgent(['painter'], {
+    model: { provider: 'openai', name: 'blind', base_url: `http://127.0.0.1:${port}/v1` },
+  })
+  const task = await world.untilTask(await world.createTask(blind, 'Paint.'), 'COMPLETED', 'FAILED')
+  server.close()
+  expect(task).toMatchObject({ status: 'COMPLETED', final_response: 'I see nothing.' })
+  expect(asked).toEqual([false, true, false])
 })
