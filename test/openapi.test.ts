@@ -190,6 +190,23 @@ describe('a tool’s operation', () => {
     expect(JSON.stringify(own)).not.toContain('nobody sees')
   })
 
+  it('has a parameter that contains itself among the schemas, under its own name', async () => {
+    type Tree = { name: string; parts?: Tree[] | undefined }
+    const tree: z.ZodType<Tree> = z.lazy(() =>
+      z.strictObject({ name: z.string(), parts: z.array(tree).optional() }),
+    )
+    const grow = { ...ask, description: 'Grow.', parameters: z.object({ tree }) }
+    const forest = defineTool({ name: 'forest', description: 'Grows.', operations: { grow } })
+    const grown = openApiDocument({ endpoints: {}, tools: [forest] })
+    expect(Object.keys(grown.components.schemas).join()).toContain('forest.grow.')
+    const [operation] = operationsOf(grown)
+    const place = ['post', 'requestBody', 'content', 'application/json', 'schema']
+    const validate = validators(grown)('paths', operation?.path ?? '', ...place)
+    const branch = { name: 'branch', parts: [{ name: 'leaf' }] }
+    expect(validate({ tree: branch })).toBe(true)
+    expect(validate({ tree: { ...branch, parts: [{ name: 1 }] } })).toBe(false)
+  })
+
   it('answers with what came of it, or with a call that goes on', () => {
     expect(Object.keys(send.responses)).toEqual(expect.arrayContaining(['200', '202', '422']))
   })

@@ -47,7 +47,8 @@ type Override = NonNullable<z.core.ToJSONSchemaParams['override']>
 
 /**
  * What a schema says beyond what holds for whoever reads it: a later version's answers may have
- * more fields, blanks around a text don't count, and of a time `format` says enough.
+ * more fields, blanks around a text don't count, of a time `format` says enough, and that a whole
+ * number is one that JavaScript can count to goes without saying.
  */
 const loosen =
   (io: 'input' | 'output'): Override =>
@@ -55,6 +56,8 @@ const loosen =
     if (io === 'output' && jsonSchema.additionalProperties === false)
       delete jsonSchema.additionalProperties
     if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
+    if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+    if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
     const { checks = [] } = zodSchema._zod.def
     if (checks.some(({ _zod }) => _zod.def.check === 'overwrite')) delete jsonSchema.maxLength
   }

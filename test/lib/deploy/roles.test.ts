@@ -109,6 +109,8 @@ describe('the functions, each under its own role,', () => {
       '/agents',
       `/agents/${agent}`,
       '/tools',
+      '/tools/time',
+      '/openapi.json',
       '/tools/time/settings',
       `/principals/${principal}/tools/time/settings`,
       `/agents/${agent}/tools/time/settings`,
@@ -117,6 +119,8 @@ describe('the functions, each under its own role,', () => {
       '/media',
     ])
       await request('GET', `/api/v1${path}`)
+    for (const path of ['/docs', '/docs/start.js', '/docs/swagger-ui.css'])
+      await request('GET', path)
   })
 
   it('keep and read what is too long for a row', async () => {
