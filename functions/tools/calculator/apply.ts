@@ -1,5 +1,5 @@
 import type { BigNumber, MathJsInstance } from 'mathjs'
-import { digitsOf, exactly, MAX_EXACT_DIGITS } from './exact.ts'
+import { digitsOf, exactly, MAX_EXACT_DIGITS, MAX_MATRIX_POWER } from './exact.ts'
 import { type Apply, bigNumber, integerOf, refusal, rounded } from './library.ts'
 import { TAKES_LISTS } from './names.ts'
 
@@ -10,7 +10,6 @@ const MAX_NATURAL_EXPONENT = 2_302
 /** Powers of ten of an angle: its reduction needs as many digits of pi. */
 const MAX_ANGLE_MAGNITUDE = 100
 const MAX_LIST_ITEMS = 400
-const MAX_MATRIX_POWER = 100
 /** Digits of a JavaScript number that are sure; complex numbers consist of such. */
 export const COMPLEX_DIGITS = 15
 

@@ -15,7 +15,7 @@ const MAX_CHOICES = 10_000
 /** Bits: 2^3321 is the last power of two below 10^1000. */
 const MAX_SHIFT = 3_321
 const MAX_PLACES = 100
-const MAX_MATRIX_POWER = 100
+export const MAX_MATRIX_POWER = 100
 
 const OF_INTEGERS = new Set(INTEGER_FUNCTIONS.split(' '))
 

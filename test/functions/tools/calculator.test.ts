@@ -181,6 +181,34 @@ test('an expression has up to a thousand parts', async () => {
   await expect(calculate(`1${' + 1'.repeat(500)}`)).rejects.toThrow('more than 1000 parts')
 })
 
+const zeros = (count: number) => `[${Array.from({ length: count }, () => 0).join(',')}]`
+
+test.each([
+  ['449!', '450!'],
+  ['1 << 3321', '1 << 3322'],
+  ['combinations(10000, 2)', 'combinations(10001, 2)'],
+  ['round(1, 100)', 'round(1, 101)'],
+  ['round(1, -100)', 'round(1, -101)'],
+  ['[[1, 0], [0, 1]]^100', '[[1, 0], [0, 1]]^101'],
+  ['[[0.1, pi], [0, 0.1]]^100', '[[0.1, pi], [0, 0.1]]^101'],
+  ['exp(2302)', 'exp(2303)'],
+  ['sin(1e100)', 'sin(1.1e100)'],
+  ['1e1000', '1e1001'],
+  ['1e-1000', '1e-1001'],
+  [`sum(${zeros(400)})`, `sum(${zeros(401)})`],
+])('%s is within a limit, and %s is not', async (within, beyond) => {
+  await expect(calculate(within)).resolves.toBeTypeOf('string')
+  await expect(calculate(beyond)).rejects.toThrow(/only|beyond|at most/)
+})
+
+test('a fraction is exact up to a thousand digits, and rounded from there on', async () => {
+  const third = (power: number) => `x = 1 / 3^${power}\nx * 3^${power} == 1`
+  expect(await calculate(third(333), { format: 'fraction' })).toContain('true')
+  const long = 'x = 1/7^550; y = 11^540; x * y'
+  await expect(calculate(long, { format: 'fraction' })).rejects.toThrow('known exactly')
+  expect(await calculate(long)).toMatch(/e\+97$/)
+})
+
 test('the largest factorial has all its digits, and the largest shift', async () => {
   let factorial = 1n
   for (let factor = 2n; factor <= 449n; factor++) factorial *= factor

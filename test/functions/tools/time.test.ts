@@ -160,7 +160,9 @@ test('a field that no pattern has, and what is no language, are named', async ()
   await expect(run('format', { epoch: EPOCH, locale: 'not a language' })).rejects.toThrow(
     'Write it as de, en-GB or pt-BR',
   )
-  await expect(run('format', { epoch: EPOCH, pattern: 'd'.repeat(101) })).rejects.toThrow('100')
+  const dots = (length: number) => run('format', { epoch: EPOCH, pattern: '.'.repeat(length) })
+  expect(await dots(100)).toMatchObject({ written: '.'.repeat(100) })
+  await expect(dots(101)).rejects.toThrow('100')
 })
 
 test('the calendar tells where a day stands, and its first and last seconds', async () => {
