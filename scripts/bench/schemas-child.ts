@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { defineTool, type Tool } from '../../lib/tool/define.ts'
 import { adapt, DIALECTS } from '../../lib/tool/dialect/adapt.ts'
 import { toolSchema } from '../../lib/tool/schema.ts'
-import { OPERATIONS, operationName, parametersOf, TOOLS, toolName } from './declarations.ts'
+import { operationName, parametersOf, TOOLS, toolName } from './declarations.ts'
 import type { SchemaSample } from './schemas.ts'
 
 // Run in a process of its own with --expose-gc: what 500 operations cost, declared as tools
@@ -28,11 +28,11 @@ const define = (tool: number): Tool =>
     name: toolName(tool),
     description: `The tool ${tool}.`,
     operations: Object.fromEntries(
-      times(OPERATIONS, operation => [
+      parametersOf(tool).map((parameters, operation) => [
         operationName(operation),
         {
           description: `The operation ${operation}.`,
-          parameters: parametersOf(tool, operation),
+          parameters,
           describe: () => 'Search',
           execute: () => [],
         },
@@ -64,8 +64,7 @@ const bare = (): SchemaSample => {
   const [defineMs, { schemas }] = timed(() => {
     const app = new Hono()
     const schemas = times(TOOLS, tool =>
-      times(OPERATIONS, operation => {
-        const schema = parametersOf(tool, operation)
+      parametersOf(tool).map((schema, operation) => {
         app.post(`/tools/${toolName(tool)}/operations/${operationName(operation)}`, async context =>
           context.json(schema.parse(await context.req.json())),
         )
