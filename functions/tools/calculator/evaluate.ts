@@ -2,7 +2,7 @@ import type { BigNumber, MathJsInstance, MathNode } from 'mathjs'
 import { clip } from '../../../lib/core/clip.ts'
 import { AppError } from '../../../lib/core/errors.ts'
 import { apply, checked } from './apply.ts'
-import { loadMath, refusal, resetPrecision } from './library.ts'
+import { loadMath, refusal, resetPrecision, unitOf } from './library.ts'
 import { ALIASES, CALLABLE, CONSTANTS } from './names.ts'
 import { type Notation, show } from './show.ts'
 
@@ -151,7 +151,8 @@ const named = ({ math, variables }: Scope, name: string): unknown => {
   if (variables.has(name)) return variables.get(name)
   const constant = CONSTANTS.find(known => known === name)
   if (constant) return math[constant]
-  if (math.Unit.isValuelessUnit(name)) return math.unit(name)
+  const unit = unitOf(math, name)
+  if (unit !== undefined) return unit
   throw refusal(
     `"${name}" is no unit, no name that was given a value and none of the constants ${CONSTANTS.join(', ')}.`,
   )

@@ -22,9 +22,19 @@ export const loadMath = async (): Promise<MathJsInstance> => {
     relTol: 10 ** -(PRECISION_DIGITS - 4),
     absTol: 10 ** -(PRECISION_DIGITS - 1),
   })
-  for (const [name, definition] of Object.entries(OWN_UNITS)) math.createUnit(name, definition)
   return math
 }
+
+/** The unit of a name, or undefined. Our own are made when first named: that takes a while. */
+export const unitOf = (math: MathJsInstance, name: string): unknown => {
+  if (!math.Unit.isValuelessUnit(name)) {
+    if (!isOwnUnit(name)) return undefined
+    math.createUnit(name, OWN_UNITS[name])
+  }
+  return math.unit(name)
+}
+
+const isOwnUnit = (name: string): name is keyof typeof OWN_UNITS => Object.hasOwn(OWN_UNITS, name)
 
 /**
  * An operation that throws in the middle leaves decimal.js with another precision and rounding,
