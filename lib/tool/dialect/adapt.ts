@@ -42,7 +42,7 @@ export const adapt = (dialect: Dialect, schema: JsonSchema): Adapted => {
     resolve: resolver(schema),
     write: isSubset ? lower : keep,
     definitions: new Map(),
-    budget: { copies: 0 },
+    budget: { copies: 0, variants: 0 },
     entered: [],
     depth: 0,
     isCopy: false,
@@ -58,15 +58,15 @@ export const adapt = (dialect: Dialect, schema: JsonSchema): Adapted => {
       'INVALID_DEFINITION',
       'No arguments are valid by this schema: it requires a property that it also refuses.',
     )
-  const definitions = definitionsOf(body, context)
   const { type, ...others } = body
-  const written: JsonSchema = {
+  const own: JsonSchema = {
     type,
     ...(node.description !== undefined && { description: node.description }),
     properties: {},
     ...others,
-    ...(definitions && { $defs: definitions }),
   }
+  const definitions = definitionsOf(own, context)
+  const written = definitions ? { ...own, $defs: definitions } : own
   const { toWire, fromWire } = renaming(renames, written.additionalProperties !== false)
   if (dialect !== 'openai') return { schema: written, notes, toWire, fromWire }
   const strict = strictOf(written)

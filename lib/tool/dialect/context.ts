@@ -8,7 +8,7 @@ export const MAX_RECURSION = 2
  * Schemas made where references are replaced and unions multiplied out, in one tool: a few
  * definitions that use each other would otherwise grow without end.
  */
-export const MAX_COPIED_SCHEMAS = 2000
+export const MAX_COPIED_SCHEMAS = 1000
 /** Schemas within each other; deeper ones are told as unknown, so that no stack overflows. */
 export const MAX_DEPTH = 64
 
@@ -20,7 +20,7 @@ export type Context = {
   write: (schema: Schema, context: Context) => JsonSchema | undefined
   /** The definitions that are referred to: their names by their pointers, in order. */
   definitions: Map<string, string>
-  budget: { copies: number }
+  budget: { copies: number; variants: number }
   /** The pointers that were followed to get here, and the schemas above this one. */
   entered: readonly string[]
   depth: number

@@ -1,4 +1,4 @@
-import { type Context, isCircle, MAX_COPIED_SCHEMAS, MAX_DEPTH, within } from './context.ts'
+import { type Context, isCircle, MAX_COPIED_SCHEMAS, MAX_DEPTH } from './context.ts'
 import { againText, flatten } from './flatten.ts'
 import {
   admits,
@@ -28,16 +28,16 @@ const TOLD_ANNOTATIONS = ['default', 'deprecated', 'contentEncoding', 'contentMe
  * and what is said less is told in the description. Undefined where no value is valid.
  */
 export const lower = (schema: Schema, context: Context): JsonSchema | undefined => {
-  if (context.depth > MAX_DEPTH) return { description: 'Nested too deep to be described here.' }
   if (context.isCopy && ++context.budget.copies > MAX_COPIED_SCHEMAS)
-    return { description: 'Too large to be described here.' }
+    return { ...shallow(schema, context), description: 'Too large to be described here.' }
+  if (context.depth > MAX_DEPTH) return { description: 'Nested too deep to be described here.' }
   const reference = isObject(schema) ? lowerReference(schema, context) : undefined
   if (reference) return reference
   const flat = flatten(schema, context)
   if (!flat) return undefined
   const { node, entered } = flat
   const isInlined = entered.length > context.entered.length
-  const inner = within(context, { entered, isCopy: context.isCopy || isInlined })
+  const inner = { ...context, entered, isCopy: context.isCopy || isInlined }
   const sentences = [...flat.sentences]
   const body = lowerBody(node, inner, sentences)
   return body && withDescription(body, described(node.description, sentences))
@@ -80,8 +80,10 @@ export const define = (pointer: string, definitions: Map<string, string>): strin
 }
 
 /** No more of a schema than its type. */
-const shallow = (schema: Schema, { table }: Context): JsonSchema => {
-  const type = isObject(schema) ? schema.type : undefined
+const shallow = (schema: Schema, { table, resolve }: Context): JsonSchema => {
+  const of = isObject(schema) ? schema : {}
+  const target = typeof of.$ref === 'string' ? resolve(of.$ref)?.schema : undefined
+  const { type } = isObject(target) ? target : of
   if (type === 'array') return { type, items: {} }
   if (type === 'object')
     return { type, ...(table.isClosedUnlessSaid && { additionalProperties: true }) }

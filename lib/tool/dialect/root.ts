@@ -19,8 +19,8 @@ import { undeclared } from './merge.ts'
 import { say, told } from './say.ts'
 import { variantsText } from './variants-text.ts'
 
-/** Alternatives of a whole tool's arguments that are told one by one. */
-export const MAX_VARIANTS = 64
+/** Alternatives of a whole tool's arguments, in all, before the rest is told as JSON. */
+export const MAX_VARIANTS = 1000
 
 /** An object's schema without a combination at its top, and what that leaves to be told. */
 export type Root = { node: JsonSchema; notes: string[]; entered: readonly string[] }
@@ -62,6 +62,7 @@ const flatDescription = (schema: JsonSchema, { node }: Flat, others: Flat[]): Js
   return typeof text === 'string' && text.trim() ? { description: text } : {}
 }
 
+/** The alternatives of the arguments, each as one flat object; what is no object is none. */
 const variantsOf = (schema: Schema, context: Context): Flat[] => {
   const flat = flatten(schema, context)
   if (!flat) return []
@@ -74,39 +75,31 @@ const variantsOf = (schema: Schema, context: Context): Flat[] => {
   }
   const branches = schemasIn(node[keyword])
   const base = omit(node, keyword)
-  const alike = (text: string[], of: Schema = base) =>
-    variantsOf(of, { ...context, entered }).map(variant => ({
+  const inner = { ...context, entered }
+  const telling = (texts: string[], of: Schema) =>
+    variantsOf(of, inner).map(variant => ({
       ...variant,
-      sentences: [...sentences, ...text, ...variant.sentences],
+      sentences: [...sentences, ...texts, ...variant.sentences],
     }))
   if (branches.every(isRequirement))
-    return alike([requirementText(keyword, branches as JsonSchema[])])
-  const inner = { ...constraintsOf(base) }
-  const text: string[] = []
-  if ('unevaluatedProperties' in base) {
-    text.push(...say(base, ['unevaluatedProperties']))
-    delete inner.unevaluatedProperties
-  }
-  if (keyword === 'oneOf') text.push('Exactly one of the alternatives must match.')
-  const variants: Flat[] = []
-  for (const branch of branches) {
-    variants.push(...alike(text, { allOf: [inner, branch] }))
-    if (variants.length > MAX_VARIANTS)
-      return alike(
-        [`Must match one of ${told(branches)}.`],
-        omit(base, 'additionalProperties', 'unevaluatedProperties'),
-      )
-  }
-  return variants.length === 1
-    ? variants.map(only => ({
-        ...only,
-        sentences: only.sentences.filter(sentence => !sentence.startsWith('Exactly one of')),
-      }))
-    : variants
+    return telling([requirementText(keyword, branches as JsonSchema[])], base)
+  context.budget.variants += branches.length
+  if (context.budget.variants > MAX_VARIANTS)
+    return telling(
+      [`Must match one of ${told(branches)}.`],
+      omit(base, 'additionalProperties', 'unevaluatedProperties'),
+    )
+  const { unevaluatedProperties, ...common } = constraintsOf(base)
+  const texts = unevaluatedProperties === undefined ? [] : say({ unevaluatedProperties })
+  const variants = branches.flatMap(branch => telling(texts, { allOf: [common, branch] }))
+  if (keyword === 'oneOf' && variants.length > 1)
+    for (const variant of variants) variant.sentences.push('Exactly one alternative must match.')
+  return variants
 }
 
 const PER_NAME = ['properties', 'required', 'additionalProperties', 'patternProperties']
 
+/** The one object that has what any of the alternatives has, and requires what all do. */
 const combined = (nodes: JsonSchema[]): JsonSchema => {
   const [first = {}] = nodes
   const shared = Object.fromEntries(
@@ -116,32 +109,31 @@ const combined = (nodes: JsonSchema[]): JsonSchema => {
         nodes.every(node => keyword in node && isSame(node[keyword], value)),
     ),
   )
-  const names = distinct(
-    nodes.flatMap(({ properties }) => schemasByName(properties).map(([name]) => name)),
-  )
-  const required = namesIn(first.required).filter(name =>
-    nodes.every(node => namesIn(node.required).includes(name)),
-  )
+  const declared = nodes.map(node => new Map(schemasByName(node.properties)))
+  const names = new Set(declared.flatMap(properties => [...properties.keys()]))
+  const requirements = nodes.map(node => new Set(namesIn(node.required)))
+  const required = namesIn(first.required).filter(name => requirements.every(set => set.has(name)))
+  const properties = [...names].map(name => {
+    const schemas = nodes.map((node, at) => declared[at]?.get(name) ?? undeclaredHere(node, name))
+    return [name, anyOf(schemas)] as const
+  })
   return {
     ...shared,
-    ...(names.length > 0 && {
-      properties: Object.fromEntries(names.map(name => [name, propertyOf(nodes, name)])),
-    }),
+    ...(names.size > 0 && { properties: Object.fromEntries(properties) }),
     ...(required.length > 0 && { required }),
     ...othersOf(nodes),
   }
 }
 
-/** One property as all alternatives see it. Where one is open to anything, the others decide. */
-const propertyOf = (nodes: JsonSchema[], name: string): Schema => {
-  const schemas = distinct(
-    nodes.flatMap((node): Schema[] => {
-      const declared = schemasByName(node.properties).find(([other]) => other === name)?.[1]
-      if (declared !== undefined) return declared === false ? [] : [declared]
-      const other = undeclared(node, name)
-      return typeof other === 'boolean' ? [] : [other]
-    }),
-  )
+/** Where an alternative is open to anything, the others decide what a property is. */
+const undeclaredHere = (node: JsonSchema, name: string): Schema => {
+  const schema = undeclared(node, name)
+  return schema === true ? false : schema
+}
+
+/** One property as all alternatives see it. */
+const anyOf = (all: Schema[]): Schema => {
+  const schemas = distinct(all.filter(schema => schema !== false))
   const [only = false, ...others] = schemas
   if (others.length === 0) return only
   return valuesOf(schemas) ?? { anyOf: schemas }

@@ -1,6 +1,6 @@
 import {
+  canonicalText,
   isObject,
-  isSame,
   type JsonSchema,
   namesIn,
   omit,
@@ -11,66 +11,78 @@ import { say, told } from './say.ts'
 
 type Variant = { node: JsonSchema; sentences: string[] }
 
-/** What each alternative of a tool's arguments has of its own, as one sentence a piece. */
-export const variantsText = (variants: Variant[], shared: string[]): string => {
-  const nodes = variants.map(({ node }) => node)
+/** Of the variants together: how many declare and require a name, and in how many forms. */
+type Survey = {
+  variants: number
+  required: Map<string, number>
+  forms: Map<string, { count: number; texts: Set<string> }>
+}
+
+/** What each alternative of a tool's arguments has of its own, all in one sentence or two. */
+export const variantsText = (variants: Variant[], shared: readonly string[]): string => {
+  const survey = surveyOf(variants.map(({ node }) => node))
+  const known = new Set(shared)
   const texts = variants.map(({ node, sentences }, index) => {
-    const own = sentences.filter(text => !shared.includes(text))
-    return `(${index + 1}) ${[...partsOf(node, nodes), ...own].join('; ') || 'nothing more'}`
+    const own = sentences.filter(text => !known.has(text))
+    return `(${index + 1}) ${[...partsOf(node, survey), ...own].join('; ') || 'nothing more'}`
   })
   return `Give the arguments of one of these: ${texts.join(' ')}`
 }
 
-const PLAIN = ['type', 'properties', 'required', 'additionalProperties', 'title']
+const surveyOf = (nodes: JsonSchema[]): Survey => {
+  const survey: Survey = { variants: nodes.length, required: new Map(), forms: new Map() }
+  for (const node of nodes) {
+    for (const name of namesIn(node.required))
+      survey.required.set(name, (survey.required.get(name) ?? 0) + 1)
+    for (const [key, value] of formsOf(node)) {
+      const form = survey.forms.get(key) ?? { count: 0, texts: new Set() }
+      form.count++
+      form.texts.add(canonicalText(value))
+      survey.forms.set(key, form)
+    }
+  }
+  return survey
+}
 
-const partsOf = (node: JsonSchema, nodes: JsonSchema[]): string[] => {
-  const required = namesIn(node.required)
-  const own = schemasByName(node.properties).filter(
-    ([name, schema]) => !nodes.every(other => isSame(propertyOf(other, name), schema)),
+const PLAIN = ['type', 'properties', 'required', 'title', 'description']
+
+/** A variant's properties and its other keywords, each under a key of its own. */
+const formsOf = (node: JsonSchema): [string, unknown][] => [
+  ...schemasByName(node.properties).map(([name, schema]): [string, unknown] => [
+    `property ${name}`,
+    schema,
+  ]),
+  ...Object.entries(omit(node, ...PLAIN)),
+]
+
+const partsOf = (node: JsonSchema, { variants, required, forms }: Survey): string[] => {
+  const isCommon = (key: string) => {
+    const form = forms.get(key)
+    return form?.count === variants && form.texts.size === 1
+  }
+  const own = schemasByName(node.properties).filter(([name]) => !isCommon(`property ${name}`))
+  const needed = new Set(namesIn(node.required))
+  const values = new Map(own.flatMap(([name, schema]) => valueEntry(name, schema)))
+  const listed = own.filter(([name]) => !values.has(name))
+  const always = [...needed].filter(
+    name => !values.has(name) && (required.get(name) ?? 0) < variants,
   )
-  const values = own.filter(([, schema]) => valueText(schema) !== undefined)
-  const listed = own.filter(([, schema]) => valueText(schema) === undefined)
-  const isOptional = ([name]: [string, Schema]) => !required.includes(name)
-  const differing = listed.filter(([name, schema]) =>
-    nodes.some(other => {
-      const theirs = propertyOf(other, name)
-      return theirs !== undefined && !isSame(theirs, schema)
-    }),
-  )
-  const always = required.filter(
-    name =>
-      !values.some(([value]) => value === name) &&
-      !nodes.every(other => namesIn(other.required).includes(name)),
-  )
-  const optional = listed.filter(isOptional).map(([name]) => name)
-  const rest = Object.fromEntries(
-    Object.entries(omit(node, ...PLAIN, 'description')).filter(
-      ([keyword, value]) => !nodes.every(other => isSame(other[keyword], value)),
-    ),
-  )
-  const closes = !nodes.every(other =>
-    isSame(other.additionalProperties, node.additionalProperties),
-  )
+  const optional = listed.map(([name]) => name).filter(name => !needed.has(name))
+  const differing = listed.filter(([name]) => (forms.get(`property ${name}`)?.texts.size ?? 0) > 1)
+  const others = Object.keys(omit(node, ...PLAIN)).filter(keyword => !isCommon(keyword))
   return [
     ...(typeof node.description === 'string' ? [node.description] : []),
-    ...values.map(
-      entry => `${entry[0]} ${valueText(entry[1])}${isOptional(entry) ? ' or absent' : ''}`,
-    ),
+    ...[...values].map(([name, text]) => `${name} ${text}${needed.has(name) ? '' : ' or absent'}`),
     ...(always.length > 0 ? [`requires ${always.join(', ')}`] : []),
     ...(optional.length > 0 ? [`may have ${optional.join(', ')}`] : []),
     ...differing.map(([name, schema]) => `${name} must match ${told(schema)}`),
-    ...say(rest),
-    ...(closes && node.additionalProperties !== undefined
-      ? say(node, ['additionalProperties'])
-      : []),
+    ...say(node, others),
   ]
 }
 
-const propertyOf = (node: JsonSchema, name: string): Schema | undefined =>
-  schemasByName(node.properties).find(([other]) => other === name)?.[1]
-
-const valueText = (schema: Schema): string | undefined => {
-  if (!isObject(schema)) return undefined
+/** The values of a property that lists them, in words. */
+const valueEntry = (name: string, schema: Schema): [string, string][] => {
+  if (!isObject(schema)) return []
   const values = 'const' in schema ? [schema.const] : schema.enum
-  return Array.isArray(values) ? values.map(told).join(' or ') : undefined
+  return Array.isArray(values) ? [[name, values.map(told).join(' or ')]] : []
 }

@@ -108,7 +108,7 @@ describe.each(DIALECTS)('a constraint of an argument, at %s', dialect => {
       fc.property(wrapped, schema => {
         expect(read(dialect, argument(schema))).toMatch(CANARY)
       }),
-      { numRuns: 400 },
+      { numRuns: 200 },
     )
   })
 

@@ -60,7 +60,7 @@ const merged = (values: unknown[]): unknown => {
   const objects = values.filter(isRecord)
   if (objects.length === values.length || (objects.length > 0 && isRecord(values[0])))
     return Object.assign({}, ...objects)
-  return values.find(value => !isRecord(value))
+  return values.findLast(value => !isRecord(value))
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
@@ -125,7 +125,10 @@ const typedValues = (type: string, schema: JsonSchema, place: Place): fc.Arbitra
 const textValues = ({ format, pattern, minLength = 0, maxLength }: JsonSchema) => {
   const sample = typeof format === 'string' ? SAMPLES[format] : undefined
   if (sample) return sample
-  if (typeof pattern === 'string') return fc.constantFrom('x', 'abc', 'xabc', 'x1', 'bb', 'zebra')
+  if (typeof pattern === 'string')
+    return pattern.includes('(?')
+      ? fc.constantFrom('x', 'abc', 'zebra')
+      : fc.stringMatching(new RegExp(pattern, 'u'), { size: 'xsmall' })
   const least = Number(minLength)
   return fc.string({ minLength: least, maxLength: Number(maxLength ?? least + 3) })
 }
@@ -143,7 +146,9 @@ const listValues = (schema: JsonSchema, place: Place): fc.Arbitrary<unknown> => 
 
 const objectValues = (schema: JsonSchema, place: Place): fc.Arbitrary<unknown> => {
   const inner = { ...place, depth: place.depth + 1 }
-  const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>)
+  const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>).filter(
+    ([, part]) => part !== false && JSON.stringify(part) !== '{"not":{}}',
+  )
   const required = (schema.required ?? []) as string[]
   const wanted = properties.filter(([name]) => place.depth <= MAX_DEPTH || required.includes(name))
   const declared = Object.fromEntries(wanted.map(([name, part]) => [name, valuesOf(part, inner)]))
