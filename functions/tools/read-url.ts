@@ -19,6 +19,7 @@ const MEMORY_MB = 1_769
 /** Of what comes with an error. */
 const MAX_EXCERPT_CHARS = 500
 const ERROR_STATUS = 400
+const TOO_LONG = `must be at most ${MAX_URL_CHARS} characters long with all signs encoded`
 const ACCEPT = 'text/html, application/xhtml+xml, application/pdf;q=0.9, text/*;q=0.8, */*;q=0.5'
 
 export const tool = defineTool({
@@ -46,6 +47,7 @@ export const tool = defineTool({
           .string()
           .min(1)
           .max(MAX_URL_CHARS)
+          .refine(url => written(url).length <= MAX_URL_CHARS, TOO_LONG)
           .describe('The whole address, such as https://example.com/page.'),
         offset: z
           .int()
@@ -64,7 +66,7 @@ export const tool = defineTool({
       memoryMb: MEMORY_MB,
       touches: [],
       describe: ({ url, offset = 0 }) =>
-        `Read ${url}${offset === 0 ? '' : `, from its character ${offset} on`}`,
+        `Read ${written(url)}${offset === 0 ? '' : `, from its character ${offset} on`}`,
       execute: async ({ parameters, settings, fetch, signal }) => {
         const { url, offset = 0, max_chars = MAX_CHARS } = parameters
         const response = await request(url, { fetch, seconds: settings.http_timeout })
@@ -98,6 +100,9 @@ export const tool = defineTool({
 })
 
 export const handler = serve(tool)
+
+/** An address as it is asked for: no sign in it looks like another, or changes how a line reads. */
+const written = (url: string): string => URL.parse(url)?.href ?? url
 
 const request = async (
   url: string,

@@ -1,8 +1,9 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { addressKind } from './address.ts'
-import { type Allowed, hostOf, isAllowed } from './allowed.ts'
+import { type Allowed, hostOf, isAllowed, portOf } from './allowed.ts'
 import { failed, placeOf, refused } from './failure.ts'
+import { FOREIGN_PORTS } from './ports.ts'
 
 /** An address that a connection may go to. */
 export type Address = { address: string; family: number }
@@ -55,6 +56,8 @@ export const vet = async (
   if (CLOUD_NAMES.has(host)) throw refused(placeOf(url), 'it is a cloud’s metadata service.')
   if (!mayBeInside && INSIDE_DOMAINS.some(domain => host === domain || host.endsWith(`.${domain}`)))
     throw refused(placeOf(url), NOT_PUBLIC)
+  if (!mayBeInside && FOREIGN_PORTS.has(portOf(url)))
+    throw refused(placeOf(url), 'its port is one of another protocol than HTTP.')
   const addresses = await addressesOf(url, host, resolve)
   for (const { address } of addresses) {
     const kind = addressKind(address)

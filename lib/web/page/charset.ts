@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer'
+
 /** Where a page may declare its encoding, in bytes: what the HTML standard looks at. */
 const DECLARATION_BYTES = 1_024
 const DECLARATIONS = [
@@ -11,6 +13,7 @@ const BYTE_ORDER_MARKS: [string, number[]][] = [
 ]
 /** What browsers fall back on: every byte is something in it. */
 const FALLBACK = 'windows-1252'
+const LAST_ASCII = 0x7f
 const REPLACEMENT = '\uFFFD'
 
 /**
@@ -24,23 +27,25 @@ export const decodeText = (bytes: Uint8Array, label?: string): string => {
   )
   if (mark) return new TextDecoder(mark[0]).decode(bytes)
   const labels = [label, declaredIn(bytes)].flatMap(name => known(name))
-  const asUtf8 = new TextDecoder().decode(bytes)
-  const hasOthers = NOT_ASCII.test(asUtf8)
-  const isUtf8 = !asUtf8.includes(REPLACEMENT)
-  if (isUtf8 && hasOthers) return asUtf8
-  const other = labels.find(name => name !== 'utf-8')
+  const hasOthers = bytes.some(byte => byte > LAST_ASCII)
+  if (hasOthers && isUtf8(bytes)) return new TextDecoder().decode(bytes)
   // Only ASCII may still be something else: ISO-2022-JP, or UTF-16.
-  if (other !== undefined) return new TextDecoder(other).decode(bytes)
-  if (isUtf8 || (labels.includes('utf-8') && isMostlyRight(asUtf8))) return asUtf8
-  return new TextDecoder(FALLBACK).decode(bytes)
+  const [first = 'utf-8'] = labels
+  if (first !== 'utf-8') return new TextDecoder(first).decode(bytes)
+  const asUtf8 = new TextDecoder().decode(bytes)
+  if (!hasOthers || isMostlyRight(asUtf8)) return asUtf8
+  const other = labels.find(name => name !== 'utf-8') ?? FALLBACK
+  return new TextDecoder(other).decode(bytes)
 }
-
-const NOT_ASCII = /[^\0-\x7f]/
 
 /** Whether more was decoded than not: a cut or a stray byte doesn't make a text another's. */
 const isMostlyRight = (text: string): boolean => {
-  const all = text.match(/[^\0-\x7f]/g)?.length ?? 0
-  return all - text.split(REPLACEMENT).length + 1 >= all / 2
+  let balance = 0
+  for (const sign of text) {
+    if (sign === REPLACEMENT) balance -= 1
+    else if (sign.charCodeAt(0) > LAST_ASCII) balance += 1
+  }
+  return balance >= 0
 }
 
 const declaredIn = (bytes: Uint8Array): string | undefined => {

@@ -37,12 +37,13 @@ export const kindOf = (essence: string): DocumentKind | undefined => {
   return /\+(json|xml|yaml)$/.test(essence) ? 'text' : 'binary'
 }
 
-/** What a document is, from how it begins. */
-export const sniffKind = (bytes: Uint8Array): DocumentKind => {
+/** What a document is, from how it begins; what says that it is plain text is never a page. */
+export const sniffKind = (bytes: Uint8Array, essence: string): DocumentKind => {
   const start = Buffer.from(bytes.subarray(0, SNIFF_BYTES))
   const text = start.toString('latin1')
   if (text.startsWith('%PDF-')) return 'pdf'
   const isUtf16 = text.startsWith('\xfe\xff') || text.startsWith('\xff\xfe')
   if (start.includes(0) && !isUtf16) return 'binary'
+  if (essence === 'text/plain') return 'text'
   return /^\W{0,8}<(!doctype\s+html|html[\s>]|head[\s>]|body[\s>])/i.test(text) ? 'html' : 'text'
 }

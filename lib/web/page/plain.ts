@@ -7,6 +7,7 @@ const BLOCKS = new Set(
     'figure footer form header hr html legend main nav ol p pre section summary table tr ul'
   ).split(' '),
 )
+const ENDS_BLANK = /\s$/
 const HEADING = /^h([1-6])$/
 
 /**
@@ -17,6 +18,7 @@ export const plainText = async (html: string, base: URL): Promise<string> => {
   const parts: string[] = []
   let href: string | undefined
   let inHead = false
+  let inCode = false
   const endLink = () => {
     if (href !== undefined) parts.push(`](${href})`)
     href = undefined
@@ -24,6 +26,7 @@ export const plainText = async (html: string, base: URL): Promise<string> => {
   await readTokens(html, {
     open: ({ name, attributes }) => {
       if (name === 'title') inHead = true
+      if (name === 'pre') inCode = true
       if (BLOCKS.has(name)) parts.push('\n')
       if (name === 'li') parts.push('\n- ')
       if (name === 'td' || name === 'th') parts.push(' | ')
@@ -36,18 +39,21 @@ export const plainText = async (html: string, base: URL): Promise<string> => {
     },
     close: name => {
       if (name === 'title') inHead = false
+      if (name === 'pre') inCode = false
       if (name === 'a') endLink()
       if (BLOCKS.has(name) || HEADING.test(name)) parts.push('\n')
     },
     text: text => {
-      if (!inHead) parts.push(text.replaceAll(/\s+/g, ' '))
+      if (inHead) return
+      const words = inCode ? text : text.replaceAll(/\s+/g, ' ')
+      parts.push(!inCode && ENDS_BLANK.test(parts.at(-1) ?? '') ? words.trimStart() : words)
     },
   })
   endLink()
   return parts
     .join('')
     .split('\n')
-    .map(line => line.trim())
+    .map(line => line.trimEnd())
     .filter((line, index, lines) => line !== '' || (lines[index - 1] ?? '') !== '')
     .join('\n')
     .trim()

@@ -33,7 +33,7 @@ export const readDocument = async (
     throw notText(essence, response)
   }
   const bytes = await readAtMost(response, known === undefined ? MAX_PDF_BYTES : MAX_BYTES[known])
-  const kind = known ?? sniffKind(bytes)
+  const kind = known ?? sniffKind(bytes, essence)
   if (kind === 'binary') throw notText(essence, response, bytes.byteLength)
   if (bytes.byteLength > MAX_BYTES[kind]) throw tooLarge(MAX_BYTES[kind])
   const mediaType = essence === '' ? NAMES[kind] : essence
@@ -57,7 +57,7 @@ export const excerptOf = async (response: Response, maxChars: number): Promise<s
     return ''
   }
   const bytes = await readAtMost(response, MAX_TEXT_BYTES)
-  const kind = known ?? sniffKind(bytes)
+  const kind = known ?? sniffKind(bytes, essence)
   if (kind === 'binary' || kind === 'pdf') return ''
   const text = decodeText(bytes, charset).toWellFormed()
   const { plainText } = await import('./plain.ts')

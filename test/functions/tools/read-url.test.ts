@@ -74,6 +74,7 @@ describe('a document', () => {
 
   test.each([
     ['text/plain', 'a\n  b <c>'],
+    ['text/plain; charset=utf-8', '<!doctype html><html><p>source'],
     ['application/json', '{"a": [1,\n2]}'],
     ['application/vnd.garden+json', '{"a":1}'],
     ['application/xml; charset=utf-8', '<a><b/></a>'],
@@ -291,6 +292,14 @@ test('who approves sees the whole address, however long it may be', () => {
   expect(read?.describe({ url, offset: 40_000 })).toBe(`Read ${url}, from its character 40000 on`)
   expect(read?.describe({ url, offset: 2 ** 53 - 1 }).length).toBeLessThan(2_000)
   expect(read?.parameters.safeParse({ url }).success).toBe(true)
+  expect(
+    read?.parameters.safeParse({ url: `https://example.com/${'ä'.repeat(400)}` }),
+  ).toMatchObject({
+    success: false,
+  })
+  expect(read?.describe({ url: 'https://pаypal.example/\u202e\n\nApproved' })).toBe(
+    'Read https://xn--pypal-4ve.example/%E2%80%AEApproved',
+  )
   expect(read?.parameters.safeParse({ url: `${url}q` }).success).toBe(false)
   expect(read).toMatchObject({ effect: 'read', touches: [] })
   expect(tool).toMatchObject({ name: 'read_url', category: 'research', icon: 'globe' })

@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
 import { guardedFetch } from '../../../lib/web/guarded-fetch.ts'
+import { FOREIGN_PORTS as BAD_PORTS } from '../../../lib/web/ports.ts'
 import { failure } from './failure.ts'
 import { addressOf, allow, resolving, startServer } from './server.ts'
 
@@ -187,6 +188,26 @@ describe('an address', () => {
     const error = await failure(guardedFetch({ resolve })(url))
     expect(error.code).toBe('FETCH_REFUSED')
     expect(error.message).toMatch(/metadata/)
+  })
+})
+
+describe('a port', () => {
+  it('of another protocol is refused, as fetch itself refuses it', async () => {
+    const { resolve, asked } = resolving({})
+    for (let port = 1; port <= 11_000; port++) {
+      // A name that can't be resolved: what gets past the port fails there.
+      const url = `http://nowhere.invalid:${port}/`
+      const error = await failure(guardedFetch({ resolve })(url))
+      expect([port, error.code]).toEqual([
+        port,
+        BAD_PORTS.has(port) ? 'FETCH_REFUSED' : 'FETCH_FAILED',
+      ])
+    }
+    expect(asked).toHaveLength(11_000 - BAD_PORTS.size)
+    for (const port of BAD_PORTS) {
+      const theirs = await fetch(`http://127.0.0.1:${port}/`).catch(error => error.cause.message)
+      expect([port, theirs]).toEqual([port, 'bad port'])
+    }
   })
 })
 

@@ -60,6 +60,17 @@ test.each([
     'utf-8',
     'Gärten für Äpfel\ufffd',
   ],
+  [
+    'UTF-8 with one broken byte and an old label',
+    Buffer.concat([
+      latin(meta('iso-8859-1')),
+      Buffer.from('Gärten für Äpfel'),
+      Buffer.from([0xff]),
+    ]),
+    'utf-8',
+    `${meta('iso-8859-1')}Gärten für Äpfel\ufffd`,
+  ],
+  ['UTF-8 with the sign for what can’t be read', Buffer.from('a\ufffd'), undefined, 'a\ufffd'],
   ['nothing', Buffer.alloc(0), 'utf-8', ''],
   ['a label that the standard replaces', latin('Gärten'), 'iso-2022-kr', 'Gärten'],
 ])('%s is read', (_, bytes, label, text) => {

@@ -214,6 +214,12 @@ describe('a hostile page', () => {
     )
   })
 
+  it('keeps lines and indents of code, headings and items among its words', async () => {
+    const html = `<title>t</title><h2>A</h2> <p>b\n  c <b>d</b><pre>if x:\n  y</pre><ul><li> e<li>f</ul>`
+    const { text } = await read(`${html}${'<i></i>'.repeat(MAX_PIECES)}`)
+    expect(text).toBe('## A\n\nb c d\nif x:\n  y\n\n- e\n- f')
+  })
+
   it('of more pieces or text than are laid out is its words and links', async () => {
     const paragraphs = (count: number) => `${'<p>y</p>'.repeat(count - 1)}<p><a href="/x">x</a></p>`
     expect((await read(paragraphs(MAX_PIECES / 2 - 1))).note).toBeUndefined()
