@@ -13,7 +13,7 @@ type Reading = { url: URL; answer: Answer; limits: Limits; watch: Watch }
  */
 export const bodyStream = (reading: Reading): ReadableStream<Uint8Array<ArrayBuffer>> => {
   const { url, answer, watch } = reading
-  const chunks = decoded(reading)[Symbol.asyncIterator]()
+  const chunks = decoded(reading)
   const end = () => {
     watch.end()
     answer.body.destroy()
@@ -31,13 +31,17 @@ export const bodyStream = (reading: Reading): ReadableStream<Uint8Array<ArrayBuf
           controller.error(watch.signal.aborted ? watch.signal.reason : readingFailure(url, error))
         }
       },
-      cancel: end,
+      cancel: async () => {
+        end()
+        // Decoders hold memory that is not the collector's until they are closed.
+        await chunks.return(undefined)
+      },
     },
     { highWaterMark: 0 },
   )
 }
 
-const decoded = ({ url, answer, limits, watch }: Reading): AsyncIterable<Uint8Array> => {
+const decoded = ({ url, answer, limits, watch }: Reading): AsyncGenerator<Uint8Array> => {
   const { maxBodyBytes, maxEncodings } = limits
   const tooLarge = () =>
     failed(url, `sends more than ${maxBodyBytes} bytes, which is the most that is read of it.`)

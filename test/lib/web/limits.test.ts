@@ -160,6 +160,35 @@ describe('a body', () => {
     expect((await failure(response.text())).message).toContain('took longer than 0.4 seconds')
   })
 
+  test.each(['identity', 'gzip', 'zstd, gzip'])(
+    'in %s that nobody wants any more is let go, before, while and after it is read',
+    async encoding => {
+      allow('127.0.0.1')
+      const closed: string[] = []
+      const body = Buffer.from(Array.from({ length: 90_000 }, (_, index) => `soil ${index}`).join())
+      const encoded =
+        { identity: body, gzip: gzipSync(body) }[encoding] ?? gzipSync(zstdCompressSync(body))
+      const server = await startServer((request, response) => {
+        response.on('close', () => closed.push(request.url ?? ''))
+        response.writeHead(200, { 'content-encoding': encoding }).write(encoded)
+      })
+      const open = async (path: string) =>
+        (await guardedFetch()(`${server.url}${path}`)).body?.getReader()
+      await (await open('/unread'))?.cancel()
+      const read = await open('/read')
+      await read?.read()
+      await read?.cancel()
+      const waiting = await open('/waiting')
+      const pending = (async () => {
+        while (!(await waiting?.read())?.done);
+      })()
+      await new Promise(resolve => setTimeout(resolve, 100))
+      await waiting?.cancel()
+      await pending
+      await expect.poll(() => closed).toEqual(['/unread', '/read', '/waiting'])
+    },
+  )
+
   it('whose server closes in the middle fails, however its length was told', async () => {
     allow('127.0.0.1')
     for (const header of ['content-length: 100', 'transfer-encoding: chunked']) {
