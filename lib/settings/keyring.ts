@@ -1,4 +1,4 @@
-import { hkdfSync } from 'node:crypto'
+import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { config, variableOf } from '../core/config.ts'
 import { AppError } from '../core/errors.ts'
 
@@ -19,44 +19,53 @@ export const KEY_BYTES = 32
 const VERSION = /^[a-z0-9]{1,16}$/
 
 /** The current key of a purpose, and its version's name, which goes with what it encrypted. */
-export const currentKey = (purpose: Purpose): { version: string; key: Buffer } => {
+export const currentKey = (purpose: Purpose): { version: string; key: KeyObject } => {
   const [first] = ringOf(purpose)
   if (!first) throw badRing(purpose)
-  const [version, master] = first
-  return { version, key: derive(master, purpose) }
+  const [version, key] = first
+  return { version, key }
 }
 
 /** The key of a purpose in one version, or undefined where that version is gone. */
-export const keyOf = (purpose: Purpose, version: string): Buffer | undefined => {
-  const master = ringOf(purpose).get(version)
-  return master && derive(master, purpose)
-}
+export const keyOf = (purpose: Purpose, version: string): KeyObject | undefined =>
+  ringOf(purpose).get(version)
 
 /**
  * A key that outlives rotation: of the oldest version still configured. Fingerprints and public
  * links made with it stay the same when a newer version is put in front.
  */
-export const lastingKey = (purpose: Purpose): Buffer => {
+export const lastingKey = (purpose: Purpose): KeyObject => {
   const oldest = [...ringOf(purpose).values()].at(-1)
   if (!oldest) throw badRing(purpose)
-  return derive(oldest, purpose)
+  return oldest
 }
 
-/** A purpose's ring by version, the current one first. */
-const ringOf = (purpose: Purpose): Map<string, Buffer> => {
-  const entries = config(RING[purpose])
-    .split(',')
-    .map(entry => entry.trim().split(':'))
-  const keys = new Map(
+type Ring = ReadonlyMap<string, KeyObject>
+
+/** A purpose's derived keys by version, the current one first; deriving them takes its time. */
+const ringOf = (purpose: Purpose): Ring => {
+  const text = config(RING[purpose])
+  const known = rings.get(purpose)
+  if (known?.text === text) return known.ring
+  const ring = readRing(text, purpose)
+  rings.set(purpose, { text, ring })
+  return ring
+}
+
+const rings = new Map<Purpose, { text: string; ring: Ring }>()
+
+const readRing = (text: string, purpose: Purpose): Ring => {
+  const entries = text.split(',').map(entry => entry.trim().split(':'))
+  const masters = new Map(
     entries.map(([version = '', key = '']) => [version, Buffer.from(key, 'base64')]),
   )
-  for (const [version, key] of keys)
-    if (!VERSION.test(version) || key.length !== KEY_BYTES) throw badRing(purpose)
-  return keys
+  for (const [version, master] of masters)
+    if (!VERSION.test(version) || master.length !== KEY_BYTES) throw badRing(purpose)
+  return new Map([...masters].map(([version, master]) => [version, derive(master, purpose)]))
 }
 
-const derive = (master: Buffer, purpose: Purpose): Buffer =>
-  Buffer.from(hkdfSync('sha256', master, '', `espalier/${purpose}`, KEY_BYTES))
+const derive = (master: Buffer, purpose: Purpose): KeyObject =>
+  createSecretKey(Buffer.from(hkdfSync('sha256', master, '', `espalier/${purpose}`, KEY_BYTES)))
 
 const badRing = (purpose: Purpose) =>
   new AppError(
