@@ -8,6 +8,7 @@ const ROOMS = [
   'aws',
   'web',
   'data',
+  'audit',
   'tool',
   'settings',
   'principal',

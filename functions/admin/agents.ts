@@ -4,7 +4,7 @@ import { listAgentTools } from '../../lib/agent/agent-tool.ts'
 import { isoNow } from '../../lib/core/clock.ts'
 import { AppError } from '../../lib/core/errors.ts'
 import { governingUser } from '../../lib/http/access.ts'
-import { governedAgent } from '../../lib/http/agent-access.ts'
+import { managedAgent, readableAgent } from '../../lib/http/agent-access.ts'
 import { AgentBody, KeyBody } from '../../lib/http/agent-body.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
 import { endpoint, reply, replyPage } from '../../lib/http/endpoint.ts'
@@ -85,7 +85,7 @@ export const endpoints = {
       path: '/api/v1/agents/{id}',
       tag,
       summary: 'Show an agent with its tools',
-      access: governedAgent,
+      access: readableAgent,
       responses: { 200: AgentWithTools },
     },
     async ({ subject: agent }) => {
@@ -103,7 +103,7 @@ export const endpoints = {
       tag: 'Keys',
       summary: 'Make a key for an agent',
       description: 'The answer is the one time that its text is shown.',
-      access: governedAgent,
+      access: managedAgent,
       isRepeatable: true,
       body: KeyBody,
       responses: {

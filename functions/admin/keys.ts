@@ -1,20 +1,21 @@
 import * as z from 'zod'
 import { notFound } from '../../lib/core/errors.ts'
-import { access } from '../../lib/http/access.ts'
+import { access, demand } from '../../lib/http/access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
 import { endpoint, reply } from '../../lib/http/endpoint.ts'
 import { KeyId } from '../../lib/http/wire.ts'
-import { governs } from '../../lib/principal/caller.ts'
 import { getKey, revokeKey } from '../../lib/principal/key.ts'
 
 const governedKey = access({
   who: 'A key of its owner, or an admin’s.',
   what: 'key',
   params: { id: KeyId },
-  errors: ['NOT_FOUND'],
+  errors: ['NOT_FOUND', 'FORBIDDEN'],
   find: async ({ caller, params: { id } }) => {
     const key = await getKey(id)
-    if (!key || !governs(caller, key.principalId)) throw notFound('key', id)
+    const missing = () => notFound('key', id)
+    if (!key) throw missing()
+    await demand(caller, 'manage-agents', { principalId: key.principalId }, missing)
     return key
   },
 })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { governingUser } from '../../lib/http/access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
-import { governedAsset } from '../../lib/http/asset-access.ts'
+import { managedAsset, readableAsset } from '../../lib/http/asset-access.ts'
 import { endpoint, reply, replyPage } from '../../lib/http/endpoint.ts'
 import { AssetView, presentAsset } from '../../lib/http/present-asset.ts'
 import { redirection, redirectTo } from '../../lib/http/redirect.ts'
@@ -34,7 +34,7 @@ export const endpoints = {
       path: '/api/v1/media/{id}',
       tag,
       summary: 'Show a stored file',
-      access: governedAsset,
+      access: readableAsset,
       responses: { 200: AssetView },
     },
     ({ subject }) => reply(200, presentAsset(subject)),
@@ -47,7 +47,7 @@ export const endpoints = {
       tag,
       summary: 'Make the link that anyone can open',
       description: 'Asking again gives the same link, until it is revoked.',
-      access: governedAsset,
+      access: managedAsset,
       responses: { 201: z.object({ media_id: MediaId, public_url: z.url() }) },
       errors: ['NOT_CONFIGURED'],
     },
@@ -61,7 +61,7 @@ export const endpoints = {
       path: '/api/v1/media/{id}/public-link',
       tag,
       summary: 'Revoke every link made so far',
-      access: governedAsset,
+      access: managedAsset,
       responses: { 200: AssetView },
     },
     async ({ subject }) => reply(200, presentAsset(await revokeLink(subject))),
@@ -74,7 +74,7 @@ export const endpoints = {
       tag,
       summary: 'Open a file',
       description: 'The address works for a minute. Follow it without your key.',
-      access: governedAsset,
+      access: readableAsset,
       responses: { 302: redirection },
     },
     async ({ context, subject }) => redirectTo(context, await presignedUrl(subject)),

@@ -1,13 +1,13 @@
 import { scopeOf } from '../../lib/call/gate.ts'
 import { AppError, type ErrorCode, notFound } from '../../lib/core/errors.ts'
-import { access } from '../../lib/http/access.ts'
-import { governedAgent } from '../../lib/http/agent-access.ts'
+import { access, demand } from '../../lib/http/access.ts'
+import { managedAgent, readableAgent } from '../../lib/http/agent-access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
 import { endpoint, reply } from '../../lib/http/endpoint.ts'
 import { presentSettings, SettingsView } from '../../lib/http/present-settings.ts'
 import { objectOf } from '../../lib/http/request.ts'
 import { AgentId, PrincipalId, ToolName } from '../../lib/http/wire.ts'
-import { governs } from '../../lib/principal/caller.ts'
+import type { Permission } from '../../lib/principal/permission.ts'
 import { principalExists } from '../../lib/principal/principal.ts'
 import type { Scope } from '../../lib/settings/cascade.ts'
 import { type LayerOwner, writeLayer } from '../../lib/settings/layer.ts'
@@ -30,26 +30,29 @@ const ofInstance = access({
 })
 
 /** Of a principal that there is: an admin governs everyone, and a mistyped id is no one. */
-const ofPrincipal = access({
-  who: 'The principal’s own key, or an admin’s.',
-  what: 'principal',
-  params: { id: PrincipalId, tool: ToolName },
-  errors: ['NOT_FOUND'],
-  find: async ({ caller, params: { id, tool } }): Promise<Place> => {
-    if (!governs(caller, id)) throw notFound('principal', id)
-    if (id !== caller.principalId && !(await principalExists(id))) throw notFound('principal', id)
-    return { tool: await getTool(tools, tool), owner: id, scope: { principalId: id } }
-  },
-})
+const ofPrincipal = (permission: Permission, who: string) =>
+  access({
+    who,
+    what: 'principal',
+    params: { id: PrincipalId, tool: ToolName },
+    errors: permission === 'read' ? ['NOT_FOUND'] : ['NOT_FOUND', 'FORBIDDEN'],
+    find: async ({ caller, params: { id, tool } }): Promise<Place> => {
+      const missing = () => notFound('principal', id)
+      await demand(caller, permission, { principalId: id }, missing)
+      if (id !== caller.principalId && !(await principalExists(id))) throw missing()
+      return { tool: await getTool(tools, tool), owner: id, scope: { principalId: id } }
+    },
+  })
 
-const ofAgent = access({
-  ...governedAgent,
-  params: { id: AgentId, tool: ToolName },
-  find: async ({ caller, params }): Promise<Place> => {
-    const agent = await governedAgent.find({ caller, params })
-    return { tool: await getTool(tools, params.tool), owner: agent.id, scope: scopeOf(agent) }
-  },
-})
+const ofAgent = (rule: typeof readableAgent) =>
+  access({
+    ...rule,
+    params: { id: AgentId, tool: ToolName },
+    find: async ({ caller, params }): Promise<Place> => {
+      const agent = await rule.find({ caller, params })
+      return { tool: await getTool(tools, params.tool), owner: agent.id, scope: scopeOf(agent) }
+    },
+  })
 
 const show = async ({ subject: { tool, scope } }: { subject: Place }) =>
   reply(200, await presentSettings(tool, scope))
@@ -108,7 +111,10 @@ export const endpoints = {
       method: 'GET',
       path: '/api/v1/principals/{id}/tools/{tool}/settings',
       summary: 'Show a tool’s settings for all agents of an owner',
-      access: ofPrincipal,
+      access: ofPrincipal(
+        'read',
+        'The principal’s own key, a member’s of the group, or an admin’s.',
+      ),
     },
     show,
   ),
@@ -117,7 +123,10 @@ export const endpoints = {
       ...change,
       path: '/api/v1/principals/{id}/tools/{tool}/settings',
       summary: 'Change a tool’s settings for all agents of an owner',
-      access: ofPrincipal,
+      access: ofPrincipal(
+        'manage-settings',
+        'The principal’s own key, an owner’s or admin’s of the group, or an admin’s.',
+      ),
     },
     write,
   ),
@@ -127,7 +136,7 @@ export const endpoints = {
       method: 'GET',
       path: '/api/v1/agents/{id}/tools/{tool}/settings',
       summary: 'Show a tool’s settings for one agent',
-      access: ofAgent,
+      access: ofAgent(readableAgent),
     },
     show,
   ),
@@ -136,7 +145,7 @@ export const endpoints = {
       ...change,
       path: '/api/v1/agents/{id}/tools/{tool}/settings',
       summary: 'Change a tool’s settings for one agent',
-      access: ofAgent,
+      access: ofAgent(managedAgent),
     },
     write,
   ),

@@ -1,9 +1,8 @@
 import * as z from 'zod'
-import { getAgent } from '../../lib/agent/agent.ts'
 import type { ToolCall } from '../../lib/call/tool-call.ts'
-import { notFound } from '../../lib/core/errors.ts'
 import { decodePlace, encodePlace } from '../../lib/data/cursor.ts'
 import { anyKey, governingUser } from '../../lib/http/access.ts'
+import { runnableAgent } from '../../lib/http/agent-access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
 import { endpoint, reply, replyPage } from '../../lib/http/endpoint.ts'
 import { presentCalls } from '../../lib/http/present-call.ts'
@@ -13,7 +12,6 @@ import { creationOf, sameRequest } from '../../lib/http/request.ts'
 import { createRoom, type Room } from '../../lib/http/room.ts'
 import { governedTask, readableTask } from '../../lib/http/task-access.ts'
 import { AgentId } from '../../lib/http/wire.ts'
-import { governs } from '../../lib/principal/caller.ts'
 import { createTask, MAX_PROMPT_CHARS } from '../../lib/task/create.ts'
 import { getLedger } from '../../lib/task/ledger.ts'
 import { listTasks } from '../../lib/task/task.ts'
@@ -45,8 +43,7 @@ export const endpoints = {
       errors: ['NOT_FOUND', 'IDEMPOTENCY_MISMATCH'],
     },
     async ({ subject: caller, body, idempotencyKey }) => {
-      const agent = await getAgent(body.agent_id)
-      if (!governs(caller, agent.principalId)) throw notFound('agent', agent.id)
+      const agent = await runnableAgent(caller, body.agent_id)
       const { id, requestHash } = creationOf('task', {
         caller,
         route: 'tasks',

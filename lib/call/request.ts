@@ -3,8 +3,9 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import { AppError, notFound, otherRequest } from '../core/errors.ts'
 import { derivedId, type Id, idOf, newId } from '../core/ids.ts'
 import * as table from '../data/table.ts'
-import { type Caller, callerKeys, governs, proveCaller } from '../principal/caller.ts'
+import { type Caller, callerKeys, proveCaller } from '../principal/caller.ts'
 import { readClaim } from '../principal/key.ts'
+import { allows, relationTo } from '../principal/permission.ts'
 import type { Tool } from '../tool/define.ts'
 import { sha256 } from './digest.ts'
 import { elapse } from './elapse.ts'
@@ -94,10 +95,13 @@ const resolve = async (
   const known = agent && agent.id === agentId && agent.principalId === claim.principalId
   const rest = known ? found : await readAll(tool, agentId)
   const current = rest.get(Agent, agentKey(agentId))
-  if (!current || (caller.kind === 'user' && !governs(caller, current.principalId)))
-    throw notFound('agent', agentId)
+  if (!current || !(await mayRun(caller, current))) throw notFound('agent', agentId)
   return { caller, agent: current, found: rest }
 }
+
+/** An agent's key runs the agent's own operations; a user's, those of agents that it may have run. */
+const mayRun = async (caller: Caller, { principalId }: Agent): Promise<boolean> =>
+  caller.kind === 'agent' || allows(await relationTo(caller, principalId), 'run')
 
 /** Where the key's text didn't tell the principal: the agent's row does. */
 const readAll = async (tool: Tool, agentId: Id<'agent'>): Promise<table.Found> => {

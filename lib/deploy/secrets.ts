@@ -1,4 +1,5 @@
-import { keyVariable, PROVIDERS } from '../llm/provider.ts'
+import { PROVIDERS } from '../llm/model-reference.ts'
+import { keyVariable } from '../llm/provider.ts'
 
 /** The secrets that hold `version:base64` pairs of keys; without them nothing can be deployed. */
 export const KEYRING_SECRETS = {

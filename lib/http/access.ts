@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import { AppError, type ErrorCode } from '../core/errors.ts'
-import { authenticate, type Caller, governs } from '../principal/caller.ts'
+import { authenticate, type Caller } from '../principal/caller.ts'
+import { allows, type Permission, relationTo } from '../principal/permission.ts'
 import type { PrincipalId } from '../principal/principal.ts'
 
 /** The schemas of a path's parameters, by name. */
@@ -51,8 +52,27 @@ export const governingUser = access({
 export const usersOnly = () =>
   new AppError('FORBIDDEN', 'An agent’s key can’t do this; use a user’s key.')
 
-/** Whoever governs the owner of what an agent did may read it, and so may the agent. */
-export const mayRead = (
+/** What belongs to a principal, and of what an agent did the agent. */
+export type Owned = { principalId: PrincipalId; agentId?: string }
+
+/**
+ * Lets through whom the table of permissions allows. To those whom it doesn't even let read, what
+ * they ask for is `missing`; others are FORBIDDEN. An agent's key reads what its agent did.
+ */
+export const demand = async (
   caller: Caller,
-  owned: { agentId: string; principalId: PrincipalId },
-): boolean => governs(caller, owned.principalId) || caller.id === owned.agentId
+  permission: Permission,
+  { principalId, agentId }: Owned,
+  missing: () => AppError,
+): Promise<void> => {
+  const relation = await relationTo(caller, principalId)
+  if (allows(relation, permission)) return
+  const isOwn = caller.kind === 'agent' && caller.id === agentId
+  if (isOwn && permission === 'read') return
+  if (!isOwn && !allows(relation, 'read')) throw missing()
+  if (caller.kind === 'agent') throw usersOnly()
+  throw new AppError(
+    'FORBIDDEN',
+    `A ${relation?.replace('group-', '')} of the group may not do this; ask one of its owners.`,
+  )
+}

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { DEFAULT_MAX_STEPS, MAX_MAX_STEPS } from '../agent/agent.ts'
-import { ModelReference } from '../llm/provider.ts'
+import { ModelReference } from '../llm/model-reference.ts'
 
 /** Lengths, in characters: a name fits a line, a system prompt an item. */
 const MAX_NAME_CHARS = 100

@@ -1,4 +1,4 @@
-import type { Provider } from './provider.ts'
+import type { Provider } from './model-reference.ts'
 
 /** An image within a tool's answer. */
 export type Image = { mimeType: string; bytes: Uint8Array }

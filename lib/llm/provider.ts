@@ -1,37 +1,8 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
-import * as z from 'zod'
 import { AppError } from '../core/errors.ts'
 import { DIALECTS, type Dialect } from '../tool/dialect/adapt.ts'
 import type { DriverOptions } from './driver.ts'
-
-export const PROVIDERS = [
-  'rehearsal',
-  'openai',
-  'anthropic',
-  'google',
-  'xai',
-  'openai-compatible',
-] as const
-export const Provider = z.enum(PROVIDERS)
-export type Provider = z.infer<typeof Provider>
-
-/** Longer than any model's name that a provider lists, short enough for a URL's path. */
-export const MAX_MODEL_NAME_CHARS = 200
-
-export const ModelReference = z.object({
-  provider: Provider,
-  /** Part of a URL with some providers, so only what names of models are made of. */
-  name: z
-    .string()
-    .max(MAX_MODEL_NAME_CHARS)
-    .regex(/^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._:@/-]*$/, 'is not the name of a model'),
-  /** Where the API is, if not at the provider's own address; `openai-compatible` has no other. */
-  baseUrl: z
-    .url({ protocol: /^https?$/ })
-    .refine(url => !/^[^/]*\/\/[^/?#]*@/.test(url), 'must not hold a user name or a password')
-    .exactOptional(),
-})
-export type ModelReference = z.infer<typeof ModelReference>
+import { checkedReference, type Provider } from './model-reference.ts'
 
 export type OpenOptions = {
   /** Where absent, the provider's environment variable is read. */
@@ -57,16 +28,6 @@ export const keyVariable = (provider: Provider): string | undefined =>
   provider === 'rehearsal' ? undefined : KEY_VARIABLES[provider]
 
 /**
- * The model that a text like `openai/gpt-5` names; the name may hold slashes itself. Throws
- * VALIDATION_ERROR.
- */
-export const parseModel = (text: string): ModelReference => {
-  const slash = text.indexOf('/')
-  const [provider, name] = slash < 0 ? [text, ''] : [text.slice(0, slash), text.slice(slash + 1)]
-  return checked({ provider, name })
-}
-
-/**
  * The driver of a model; its package is loaded only now. Throws VALIDATION_ERROR for a reference
  * that names no model (any more), and NOT_CONFIGURED where a key or an address is missing.
  */
@@ -74,7 +35,7 @@ export const openModel = async (
   reference: { provider: string; name: string; baseUrl?: string | undefined },
   options: OpenOptions = {},
 ): Promise<LanguageModelV4> => {
-  const { provider, name, baseUrl } = checked(reference)
+  const { provider, name, baseUrl } = checkedReference(reference)
   if (provider === 'rehearsal') return (await import('./rehearsal.ts')).rehearsal(name)
   const apiKey = keyOf(provider, options.apiKey)
   const driverOptions: DriverOptions = {
@@ -97,17 +58,6 @@ export const openModel = async (
     default:
       return provider satisfies never
   }
-}
-
-const checked = (reference: unknown): ModelReference => {
-  const parsed = ModelReference.safeParse(reference)
-  if (parsed.success) return parsed.data
-  const details = parsed.error.issues.map(({ path, message }) => ({ path, message }))
-  throw new AppError(
-    'VALIDATION_ERROR',
-    `A model is written <provider>/<name>, as in "openai/gpt-5"; the providers are ${PROVIDERS.join(', ')}.`,
-    { details },
-  )
 }
 
 /** Servers on one's own machine often want no key, so only `openai-compatible` goes without. */

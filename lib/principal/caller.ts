@@ -41,8 +41,4 @@ export const authenticate = async (text: string, clock: Clock = systemClock): Pr
   return proveCaller(text, claim, await table.batchGet(callerKeys(claim)), clock)
 }
 
-/** Whether the caller may govern what a principal owns: its owner, or an admin; never an agent. */
-export const governs = (caller: Caller, principalId: PrincipalId): boolean =>
-  caller.kind === 'user' && (caller.role === 'admin' || caller.id === principalId)
-
 const isAgentId = (id: ApiKey['subjectId']): id is Id<'agent'> => id.startsWith('agent_')

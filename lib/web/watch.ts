@@ -22,7 +22,7 @@ export const startWatch = (
     setTimeout(() => timeUp.abort(failed(url, problem)), milliseconds).unref()
   const seconds = total.milliseconds / 1_000
   const whole = after(total.milliseconds, total.url, `took longer than ${seconds} seconds in all.`)
-  let current: NodeJS.Timeout | undefined
+  let current: ReturnType<typeof setTimeout> | undefined
   const rest = () => clearTimeout(current)
   return {
     signal: AbortSignal.any([...signals, timeUp.signal]),

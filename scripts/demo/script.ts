@@ -1,5 +1,6 @@
 import { AppError } from '../../lib/core/errors.ts'
-import { keyVariable, ModelReference, parseModel } from '../../lib/llm/provider.ts'
+import { ModelReference, parseModel } from '../../lib/llm/model-reference.ts'
+import { keyVariable } from '../../lib/llm/provider.ts'
 
 /** What the demo plays with: a model, and what is asked of it. */
 export type Script = {

@@ -2,7 +2,7 @@ import type { Agent } from '../../../lib/agent/agent.ts'
 import { overrideOperation, setEnabled } from '../../../lib/agent/agent-tool.ts'
 import { AppError, notFound } from '../../../lib/core/errors.ts'
 import { access } from '../../../lib/http/access.ts'
-import { governedAgent } from '../../../lib/http/agent-access.ts'
+import { managedAgent } from '../../../lib/http/agent-access.ts'
 import { OverrideBody } from '../../../lib/http/agent-body.ts'
 import { endpoint, reply } from '../../../lib/http/endpoint.ts'
 import { AgentToolView, presentOneTool } from '../../../lib/http/present-agent.ts'
@@ -14,18 +14,18 @@ import { tools as registry } from '../../tools/index.ts'
 
 const tag = 'Agents'
 
-/** A tool of the governed agent in the path, whether the agent has it or not. */
+/** A tool of the agent in the path, whether the agent has it or not. */
 const governedTool = access({
-  ...governedAgent,
+  ...managedAgent,
   params: { id: AgentId, tool: ToolName },
   find: async ({ caller, params }) => {
-    const agent = await governedAgent.find({ caller, params })
+    const agent = await managedAgent.find({ caller, params })
     return { agent, tool: await getTool(registry, params.tool) }
   },
 })
 
 const governedOperation = access({
-  ...governedAgent,
+  ...managedAgent,
   params: { id: AgentId, tool: ToolName, operation: OperationName },
   find: async ({ caller, params }) => {
     const { agent, tool } = await governedTool.find({ caller, params })

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { routeTable } from '../../../functions/routes.ts'
 import { type Variable, variablesOf } from '../../../lib/deploy/environment.ts'
 import { PROVIDER_SECRETS } from '../../../lib/deploy/secrets.ts'
-import { keyVariable, PROVIDERS } from '../../../lib/llm/provider.ts'
+import { PROVIDERS } from '../../../lib/llm/model-reference.ts'
+import { keyVariable } from '../../../lib/llm/provider.ts'
 
 const { functions } = await routeTable()
 const whoKnows = (variable: Variable) =>

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { generate } from '../../../lib/llm/generate.ts'
 import { imageTypesOf } from '../../../lib/llm/images.ts'
 import type { Message } from '../../../lib/llm/message.ts'
-import { PROVIDERS } from '../../../lib/llm/provider.ts'
+import { PROVIDERS } from '../../../lib/llm/model-reference.ts'
 import { open, request, serve, streamed } from './server.ts'
 import { WIRE_NAMES } from './wires.ts'
 

@@ -1,13 +1,12 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { generate } from '../../../lib/llm/generate.ts'
 import {
-  keyVariable,
   MAX_MODEL_NAME_CHARS,
   ModelReference,
-  openModel,
   PROVIDERS,
   parseModel,
-} from '../../../lib/llm/provider.ts'
+} from '../../../lib/llm/model-reference.ts'
+import { keyVariable, openModel } from '../../../lib/llm/provider.ts'
 import { KEY, NAMES, request, serve, streamed } from './server.ts'
 
 afterEach(() => vi.unstubAllEnvs())

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { newId } from '../../../lib/core/ids.ts'
-import { authenticate, governs } from '../../../lib/principal/caller.ts'
+import { authenticate } from '../../../lib/principal/caller.ts'
 import {
   createKey,
   getKey,
@@ -9,6 +9,7 @@ import {
   readClaim,
   revokeKey,
 } from '../../../lib/principal/key.ts'
+import { relationTo } from '../../../lib/principal/permission.ts'
 import { createUser, type User } from '../../../lib/principal/principal.ts'
 import { clockAt, useLocalTable } from '../../local-table.ts'
 
@@ -53,7 +54,7 @@ test('an agent’s key names the agent and the principal that owns it', async ()
   const { text } = await createKey(owner, { clock })
   const caller = await authenticate(text, clock)
   expect(caller).toMatchObject({ kind: 'agent', id: agent, principalId: group })
-  expect(governs(caller, group)).toBe(false)
+  expect(await relationTo(caller, group)).toBeUndefined()
 })
 
 test('the text of a key is stored nowhere', async () => {
@@ -131,7 +132,8 @@ test('what a principal owns is governed by itself and by admins', async () => {
   const owner = { name: 'x', subjectId: admin, principalId: admin, scopes: [] }
   const { text } = await createKey(owner, { clock })
   const [user, other] = [await makeKey(), newId('user')]
-  expect(governs(await authenticate(text, clock), other)).toBe(true)
+  expect(await relationTo(await authenticate(text, clock), other)).toBe('instance-admin')
   const member = await authenticate(user.text, clock)
-  expect([governs(member, user.user), governs(member, other)]).toEqual([true, false])
+  expect(await relationTo(member, user.user)).toBe('self')
+  expect(await relationTo(member, other)).toBeUndefined()
 })

@@ -1,0 +1,49 @@
+import * as z from 'zod'
+import { type Clock, isoNow, systemClock } from '../core/clock.ts'
+import { type Id, idOf, newId } from '../core/ids.ts'
+import * as table from '../data/table.ts'
+import type { TransactionWrite } from '../data/transact.ts'
+
+/** Whose log an entry is in: a principal's, or the instance's. */
+export type AuditOwner = Id<'user'> | Id<'group'> | 'instance'
+
+/** One change that someone made: who, when, of what, from what, to what. Secrets are `***`. */
+export const AuditEntry = z.object({
+  id: idOf('audit'),
+  at: z.iso.datetime(),
+  /** A user or an agent, and the key that was used. */
+  by: z.string(),
+  keyId: idOf('key').optional(),
+  /** Noun and verb, past tense: `setting-changed`, `agent-deleted`. */
+  action: z.string().regex(/^[a-z]+(-[a-z]+)+$/),
+  /** What was changed: an agent's id, a tool's name, and the field within. */
+  target: z.string(),
+  field: z.string().optional(),
+  from: z.json().optional(),
+  to: z.json().optional(),
+})
+export type AuditEntry = z.infer<typeof AuditEntry>
+
+// Access patterns: an owner's entries, newest first. The key sorts by time; entries are never
+// changed.
+const keyOf = (owner: AuditOwner, { at, id }: AuditEntry): table.Key => ({
+  pk: `audit#${owner}`,
+  sk: `${at}#${id}`,
+})
+
+/** An entry as a part of the transaction that makes the change: neither is there without the other. */
+export const auditWrite = (
+  owner: AuditOwner,
+  entry: Omit<AuditEntry, 'id' | 'at'>,
+  clock: Clock = systemClock,
+): TransactionWrite => {
+  const whole: AuditEntry = {
+    id: newId('audit', clock.now().getTime()),
+    at: isoNow(clock),
+    ...entry,
+  }
+  return { insert: whole, key: keyOf(owner, whole) }
+}
+
+export const listAudit = (owner: AuditOwner, page: { limit: number; cursor?: string }) =>
+  table.query(AuditEntry, { pk: `audit#${owner}`, newestFirst: true, ...page })

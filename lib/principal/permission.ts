@@ -1,0 +1,62 @@
+import type { Id } from '../core/ids.ts'
+import type { Caller } from './caller.ts'
+import { type GroupRole, roleIn } from './group.ts'
+import type { PrincipalId } from './principal.ts'
+
+/**
+ * What a caller is to the principal that owns something: an admin of the instance, the user
+ * itself, or what its role in the group is. Keys of agents are nothing to anyone but themselves.
+ */
+export type Relation = 'instance-admin' | 'self' | `group-${GroupRole}`
+
+const EVERYONE = ['instance-admin', 'self', 'group-owner', 'group-admin', 'group-member'] as const
+const KEEPERS = ['instance-admin', 'self', 'group-owner', 'group-admin'] as const
+const OWNERS = ['instance-admin', 'self', 'group-owner'] as const
+const INSTANCE = ['instance-admin'] as const
+
+/**
+ * The one table of who may do what with what a principal owns; what is not in it is denied. An
+ * agent's own key runs its operations and reads its tasks and calls, and is in no row.
+ */
+export const PERMISSIONS = {
+  /** Its agents, tools, settings, tasks, calls and media, as they stand. */
+  read: EVERYONE,
+  /** Start and cancel tasks, run operations. */
+  run: EVERYONE,
+  /** Approve, reject and settle calls; a key needs the scope "decide" as well. */
+  decide: KEEPERS,
+  /** Make, change and delete agents, with their tools, settings and keys. */
+  'manage-agents': KEEPERS,
+  /** Change the principal's own settings and model configurations. */
+  'manage-settings': KEEPERS,
+  /** Make and revoke public links, delete media. */
+  'manage-media': KEEPERS,
+  /** Take members in and out, change their roles, rename the group. */
+  'manage-members': ['instance-admin', 'group-owner', 'group-admin'],
+  /** Give agents away, and take them over. */
+  transfer: OWNERS,
+  /** End a group, and say who owns it. */
+  own: ['instance-admin', 'group-owner'],
+  /** Global settings, people, the audit log of all. */
+  'manage-instance': INSTANCE,
+} as const satisfies Record<string, readonly Relation[]>
+export type Permission = keyof typeof PERMISSIONS
+
+/** Whether the table allows it; no relation allows nothing. */
+export const allows = (relation: Relation | undefined, permission: Permission): boolean =>
+  relation !== undefined && (PERMISSIONS[permission] as readonly Relation[]).includes(relation)
+
+/** What a caller is to a principal; one read where that is a group that it isn't an admin over. */
+export const relationTo = async (
+  caller: Caller,
+  principalId: PrincipalId,
+): Promise<Relation | undefined> => {
+  if (caller.kind !== 'user') return undefined
+  if (caller.role === 'admin') return 'instance-admin'
+  if (caller.id === principalId) return 'self'
+  if (!isGroup(principalId)) return undefined
+  const role = await roleIn(principalId, caller.id)
+  return role && `group-${role}`
+}
+
+export const isGroup = (id: PrincipalId): id is Id<'group'> => id.startsWith('group_')
