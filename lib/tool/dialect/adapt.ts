@@ -44,6 +44,7 @@ export const adapt = (dialect: Dialect, schema: JsonSchema): Adapted => {
     definitions: new Map(),
     budget: { copies: 0, variants: 0 },
     entered: [],
+    sentences: [],
     depth: 0,
     isCopy: false,
   }
@@ -51,8 +52,8 @@ export const adapt = (dialect: Dialect, schema: JsonSchema): Adapted => {
   const renames = renamesOf(root.node, table.argumentName)
   const { node, notes: toldNames } = renamed(root.node, renames)
   const notes = [...root.notes, ...toldNames]
-  const inner = { ...context, entered: root.entered }
-  const body = isSubset ? lowerObject(node, inner, notes) : keep(node, inner)
+  const inner = { ...context, entered: root.entered, sentences: notes }
+  const body = isSubset ? lowerObject(node, inner) : keep(node, inner)
   if (!body)
     throw new AppError(
       'INVALID_DEFINITION',

@@ -24,6 +24,8 @@ export type Context = {
   /** The pointers that were followed to get here, and the schemas above this one. */
   entered: readonly string[]
   depth: number
+  /** What is to be told of the schema that is being written, in sentences. */
+  sentences: string[]
   /** Whether this schema is written at more than one place. */
   isCopy: boolean
 }

@@ -6,14 +6,10 @@ import { say, told } from './say.ts'
 const TOLD = ['uniqueItems', 'contains', 'unevaluatedItems']
 
 /** A list; it always says what its items are, since providers refuse it otherwise. */
-export const lowerArray = (
-  node: JsonSchema,
-  context: Context,
-  sentences: string[],
-): JsonSchema | undefined => {
-  const { table } = context
+export const lowerArray = (node: JsonSchema, context: Context): JsonSchema | undefined => {
+  const { table, sentences } = context
   const body: JsonSchema = { type: 'array' }
-  if (!lowerEnum('array', node, { table, body, sentences })) return undefined
+  if (!lowerEnum(node, body, context)) return undefined
   const prefix = schemasIn(node.prefixItems)
   if (prefix.length > 0) sentences.push(...say({ prefixItems: prefix }))
   const hasRest = node.items !== false && prefix.length < Number(node.maxItems ?? Infinity)
@@ -26,7 +22,7 @@ export const lowerArray = (
     within(context, { isCopy: context.isCopy || prefix.length > 0 }),
   )
   body.items = items ?? {}
-  const bounds = { ...node, ...atMost(node, prefix.length, items === undefined) }
+  const bounds = { ...node, ...atMost(node, items === undefined) }
   for (const keyword of ['minItems', 'maxItems'] as const) {
     if (bounds[keyword] === undefined) continue
     if (table.keywords.has(keyword)) body[keyword] = bounds[keyword]
@@ -44,8 +40,8 @@ const joined = (schemas: Schema[]): Schema => {
 }
 
 /** The longest list that `items: false`, or items that can't be, leave. */
-const atMost = (node: JsonSchema, prefix: number, isEmpty: boolean): JsonSchema => {
-  const limit = isEmpty ? 0 : node.items === false ? prefix : Infinity
-  const given = Number(node.maxItems ?? Infinity)
-  return limit < given ? { maxItems: limit } : {}
+const atMost = (node: JsonSchema, isEmpty: boolean): JsonSchema => {
+  const rest = node.items === false ? schemasIn(node.prefixItems).length : Infinity
+  const limit = isEmpty ? 0 : rest
+  return limit < Number(node.maxItems ?? Infinity) ? { maxItems: limit } : {}
 }

@@ -10,14 +10,10 @@ const TOLD = [
 ]
 
 /** An object; what the dialect has no word for goes to the sentences. */
-export const lowerObject = (
-  node: JsonSchema,
-  context: Context,
-  sentences: string[],
-): JsonSchema | undefined => {
-  const { table } = context
+export const lowerObject = (node: JsonSchema, context: Context): JsonSchema | undefined => {
+  const { table, sentences } = context
   const body: JsonSchema = { type: 'object' }
-  if (!lowerEnum('object', node, { table, body, sentences })) return undefined
+  if (!lowerEnum({ ...node, type: 'object' }, body, context)) return undefined
   const required = namesIn(node.required)
   const forbidden: string[] = []
   const properties: [string, JsonSchema][] = []
@@ -30,7 +26,7 @@ export const lowerObject = (
   if (required.some(name => forbidden.includes(name))) return undefined
   if (properties.length > 0) body.properties = Object.fromEntries(properties)
   if (required.length > 0) body.required = [...new Set(required)]
-  const others = lowerOthers(node, context, sentences)
+  const others = lowerOthers(node, context)
   if (others !== undefined) body.additionalProperties = others
   else if (table.isClosedUnlessSaid) body.additionalProperties = true
   if (forbidden.length > 0 && others !== false) sentences.push(`Leave out ${forbidden.join(', ')}.`)
@@ -47,11 +43,8 @@ const declared = (node: JsonSchema, required: string[]): [string, Schema][] => {
 }
 
 /** What other properties may be there: `additionalProperties` as the dialect gets it. */
-const lowerOthers = (
-  node: JsonSchema,
-  context: Context,
-  sentences: string[],
-): JsonSchema | boolean | undefined => {
+const lowerOthers = (node: JsonSchema, context: Context): JsonSchema | boolean | undefined => {
+  const { sentences } = context
   const others = node.additionalProperties ?? closedByEvaluation(node, sentences)
   const patterns = schemasByName(node.patternProperties)
   if (patterns.length > 0) {

@@ -4,17 +4,14 @@ import { say } from './say.ts'
 import type { Table } from './tables.ts'
 
 /** A text, number, boolean or null; what the dialect has no word for goes to the sentences. */
-export const lowerScalar = (
-  type: JsonType,
-  node: JsonSchema,
-  { table }: Context,
-  sentences: string[],
-): JsonSchema | undefined => {
-  const body: JsonSchema = { type }
-  if (!lowerEnum(type, node, { table, body, sentences })) return undefined
+export const lowerScalar = (node: JsonSchema, context: Context): JsonSchema | undefined => {
+  const { table, sentences } = context
+  const body: JsonSchema = { type: node.type }
+  if (!lowerEnum(node, body, context)) return undefined
+  const type = mainType(node)
   const isNumber = type === 'number' || type === 'integer'
   if (!isNumber && type !== 'string') return body
-  const rules = isNumber ? withInclusiveBounds(type, node, { table, sentences }) : node
+  const rules = isNumber ? withInclusiveBounds(node, context) : node
   for (const keyword of KEYWORDS_OF_TYPE[isNumber ? 'number' : 'string']) {
     if (!(keyword in rules)) continue
     if (isTaken(keyword, rules[keyword], table)) body[keyword] = rules[keyword]
@@ -22,6 +19,10 @@ export const lowerScalar = (
   }
   return body
 }
+
+/** The type of a schema that has one only, beside which null may stand. */
+const mainType = ({ type }: JsonSchema): JsonType =>
+  [type].flat().find((only, _, types) => types.length === 1 || only !== 'null') as JsonType
 
 const isTaken = (keyword: string, value: unknown, table: Table): boolean => {
   if (!table.keywords.has(keyword)) return false
@@ -39,17 +40,13 @@ const EXCLUSIVE = [
  * Exclusive bounds as inclusive ones where the dialect has only those: the next whole number, or
  * else the bound itself, with a sentence that it is not reached.
  */
-const withInclusiveBounds = (
-  type: JsonType,
-  node: JsonSchema,
-  { table, sentences }: { table: Table; sentences: string[] },
-): JsonSchema => {
+const withInclusiveBounds = (node: JsonSchema, { table, sentences }: Context): JsonSchema => {
   const rules = { ...node }
   for (const [exclusive, inclusive, tighter, next] of EXCLUSIVE) {
     const limit = node[exclusive]
     const isPossible = table.keywords.has(inclusive) && !table.keywords.has(exclusive)
     if (typeof limit !== 'number' || !isPossible) continue
-    const isWhole = type === 'integer' && Number.isSafeInteger(next(limit))
+    const isWhole = mainType(node) === 'integer' && Number.isSafeInteger(next(limit))
     if (!isWhole) sentences.push(...say(node, [exclusive]))
     const bound = isWhole ? next(limit) : limit
     const given = node[inclusive]
@@ -60,20 +57,19 @@ const withInclusiveBounds = (
 }
 
 /**
- * The values that an `enum` names, of one type; false where there is none. Where the dialect's
- * `enum` can't hold them they are told.
+ * Puts the values that an `enum` names, of the schema's own type, into its body; false where there
+ * is none. Where the dialect's `enum` can't hold them they are told.
  */
 export const lowerEnum = (
-  type: JsonType,
   node: JsonSchema,
-  { table, body, sentences }: { table: Table; body: JsonSchema; sentences: string[] },
+  body: JsonSchema,
+  { table, sentences }: Context,
 ): boolean => {
   if (!Array.isArray(node.enum)) return true
-  const isNullable = Array.isArray(node.type) && node.type.includes('null') && table.hasTypeLists
-  const values = node.enum.filter(
-    value => admits(type, value) || (isNullable && value === null && type !== 'null'),
-  )
+  const types = [node.type].flat() as JsonType[]
+  const values = node.enum.filter(value => types.some(type => admits(type, value)))
   if (values.length === 0) return false
+  const type = mainType(node)
   if (type === 'null') return true
   if (table.enumTypes.has(type)) body.enum = values
   else sentences.push(...say({ enum: values }))

@@ -21,12 +21,9 @@ export const unionKeyword = (node: JsonSchema): UnionKeyword | undefined =>
  * A union as `anyOf` that stands alone, as providers want it: what holds for all alternatives is
  * written into each. Alternatives that only name what they require are told.
  */
-export const lowerUnion = (
-  keyword: UnionKeyword,
-  node: JsonSchema,
-  context: Context,
-  sentences: string[],
-): JsonSchema | undefined => {
+export const lowerUnion = (node: JsonSchema, context: Context): JsonSchema | undefined => {
+  const { sentences } = context
+  const keyword = unionKeyword(node) ?? 'anyOf'
   const branches = schemasIn(node[keyword])
   // Of several alternatives that match, each says which properties it knows.
   const isOverlapping = keyword === 'anyOf' && 'unevaluatedProperties' in node

@@ -29,7 +29,7 @@ const TOLD_ANNOTATIONS = ['default', 'deprecated', 'contentEncoding', 'contentMe
  */
 export const lower = (schema: Schema, context: Context): JsonSchema | undefined => {
   if (context.isCopy && ++context.budget.copies > MAX_COPIED_SCHEMAS)
-    return { ...shallow(schema, context), description: 'Too large to be described here.' }
+    return withDescription(shallow(schema, context), 'Too large to be described here.')
   if (context.depth > MAX_DEPTH) return { description: 'Nested too deep to be described here.' }
   const reference = isObject(schema) ? lowerReference(schema, context) : undefined
   if (reference) return reference
@@ -37,9 +37,9 @@ export const lower = (schema: Schema, context: Context): JsonSchema | undefined 
   if (!flat) return undefined
   const { node, entered } = flat
   const isInlined = entered.length > context.entered.length
-  const inner = { ...context, entered, isCopy: context.isCopy || isInlined }
-  const sentences = [...flat.sentences]
-  const body = lowerBody(node, inner, sentences)
+  const { sentences } = flat
+  const inner = { ...context, entered, sentences, isCopy: context.isCopy || isInlined }
+  const body = lowerBody(node, inner)
   return body && withDescription(body, described(node.description, sentences))
 }
 
@@ -90,17 +90,11 @@ const shallow = (schema: Schema, { table, resolve }: Context): JsonSchema => {
   return typeof type === 'string' ? { type } : {}
 }
 
-const lowerBody = (
-  node: JsonSchema,
-  context: Context,
-  sentences: string[],
-): JsonSchema | undefined => {
-  const { table } = context
+const lowerBody = (node: JsonSchema, context: Context): JsonSchema | undefined => {
+  const { table, sentences } = context
   const rest = omit(node, ...(table.keywords.has('default') ? ['default'] : []))
   const union = unionKeyword(node)
-  const body = union
-    ? lowerUnion(union, node, context, sentences)
-    : lowerTypes(node, context, sentences)
+  const body = union ? lowerUnion(node, context) : lowerTypes(node, context)
   if (!body) return undefined
   if (!union) sentences.push(...say(node, ['not', 'if']))
   sentences.push(...say(rest, TOLD_ANNOTATIONS))
@@ -108,48 +102,39 @@ const lowerBody = (
   return keepsDefault ? { ...body, default: node.default } : body
 }
 
-const lowerTypes = (
-  node: JsonSchema,
-  context: Context,
-  sentences: string[],
-): JsonSchema | undefined => {
+const lowerTypes = (node: JsonSchema, context: Context): JsonSchema | undefined => {
   const types = typesOf(node)
   if (!types) {
-    sentences.push(...say(omit(constraintsOf(node), 'not', 'if', 'then', 'else')))
+    context.sentences.push(...say(omit(constraintsOf(node), 'not', 'if', 'then', 'else')))
     return {}
   }
   const [first, ...others] = types
   if (first === undefined) return undefined
-  if (others.length === 0) return lowerType(first, node, context, sentences)
+  if (others.length === 0) return lowerType({ ...node, type: first }, context)
   const scalar = types.length === 2 && types.find(type => type !== 'null' && !isNested(type))
   if (context.table.hasTypeLists && scalar && types.includes('null')) {
     const type: JsonType[] = [scalar, 'null']
-    const body = lowerType(scalar, { ...node, type }, context, sentences)
-    return body && { ...body, type }
+    return lowerType({ ...node, type }, context)
   }
   const alternatives = types.flatMap(type => {
-    const told: string[] = []
-    const body = lowerType(type, { ...node, type }, context, told)
-    return body ? [withDescription(body, described(undefined, told))] : []
+    const sentences: string[] = []
+    const body = lowerType({ ...node, type }, { ...context, sentences })
+    return body ? [withDescription(body, described(undefined, sentences))] : []
   })
   return alternatives.length > 1 ? { anyOf: alternatives } : alternatives[0]
 }
 
 const isNested = (type: JsonType): boolean => type === 'object' || type === 'array'
 
-const lowerType = (
-  type: JsonType,
-  node: JsonSchema,
-  context: Context,
-  sentences: string[],
-): JsonSchema | undefined => {
-  switch (type) {
+/** A schema of one type, or of a plain one and null. */
+const lowerType = (node: JsonSchema, context: Context): JsonSchema | undefined => {
+  switch (node.type) {
     case 'object':
-      return lowerObject(node, context, sentences)
+      return lowerObject(node, context)
     case 'array':
-      return lowerArray(node, context, sentences)
+      return lowerArray(node, context)
     default:
-      return lowerScalar(type, node, context, sentences)
+      return lowerScalar(node, context)
   }
 }
 

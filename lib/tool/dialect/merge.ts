@@ -99,6 +99,7 @@ const mergeObjects = (a: JsonSchema, b: JsonSchema): JsonSchema | undefined => {
   const others = new Map(schemasByName(b.properties))
   const names = distinct([...own.keys(), ...others.keys()])
   const additional = both(restOf(a), restOf(b))
+  const isSaid = 'additionalProperties' in a || 'additionalProperties' in b
   const properties = names.map(
     name =>
       [
@@ -110,7 +111,8 @@ const mergeObjects = (a: JsonSchema, b: JsonSchema): JsonSchema | undefined => {
   return {
     ...(names.length > 0 && { properties: Object.fromEntries(properties) }),
     ...(patterns !== undefined && { patternProperties: patterns }),
-    ...(additional !== true && { additionalProperties: additional }),
+    // Even where it allows anything it says that the others are known: see unevaluatedProperties.
+    ...(isSaid && { additionalProperties: additional }),
   }
 }
 

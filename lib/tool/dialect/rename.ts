@@ -70,13 +70,18 @@ type Values = Record<string, unknown>
 export const renaming = (renames: Renames, isOpen: boolean) => {
   const names = new Map([...renames].map(([name, alias]) => [alias, name]))
   const swap = (name: string) => renames.get(name) ?? names.get(name) ?? name
-  const restore = (name: string) => names.get(name) ?? name
   const map = (values: Values, change: (name: string) => string): Values =>
     renames.size === 0
       ? values
       : Object.fromEntries(Object.entries(values).map(([name, value]) => [change(name), value]))
+  const restore = (values: Values) =>
+    map(values, alias => {
+      const name = names.get(alias)
+      // Of both, neither is dropped: the alias is then an argument that nobody knows.
+      return name === undefined || Object.hasOwn(values, name) ? alias : name
+    })
   return {
     toWire: (values: Values) => map(values, swap),
-    fromWire: (values: Values) => map(values, isOpen ? swap : restore),
+    fromWire: (values: Values) => (isOpen ? map(values, swap) : restore(values)),
   }
 }

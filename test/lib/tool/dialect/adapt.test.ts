@@ -120,6 +120,14 @@ describe('objects', () => {
     })
   })
 
+  test('know the properties that a part of them allows by name or not', () => {
+    const closed = (part: JsonSchema) => ({ allOf: [part], unevaluatedProperties: false })
+    const part = { type: 'object', properties: { a: { type: 'string' } } }
+    expect(written('google', closed(part))).toEqual({ ...part, additionalProperties: false })
+    const open = { ...part, additionalProperties: true }
+    expect(written('google', closed(open))).toEqual(open)
+  })
+
   test('that no value can be are left out, and told where others are allowed', () => {
     const schema = {
       type: 'object',
@@ -256,6 +264,8 @@ describe('the arguments as a whole', () => {
     expect(toWire({ 'filter[id]': 'x' })).toEqual({ filter_id__2: 'x' })
     expect(fromWire({ filter_id__2: 'x', _top: 1 })).toEqual({ 'filter[id]': 'x', $top: 1 })
     expect(fromWire({ 'filter[id]': 'x' })).toEqual({ 'filter[id]': 'x' })
+    const twice = { 'filter[id]': 'x', filter_id__2: 'y' }
+    expect(fromWire(twice)).toEqual(twice)
     expect(adapt('openai', schema).schema.required).toContain('filter[id]')
   })
 
