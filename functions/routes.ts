@@ -18,7 +18,7 @@ const SWEEP_MINUTES = 1
 const ADMIN: Record<ResourceName, readonly Reach[]> = {
   principals: ['principals'],
   tools: ['principals'],
-  settings: ['principals', 'agents', 'settings', 'manage-settings'],
+  settings: ['principals', 'agents', 'settings', 'manage-settings', 'audit'],
   agents: ['principals', 'agents', 'manage-agents', 'manage-keys', 'list-settings'],
   keys: ['principals', 'manage-keys'],
   tasks: ['principals', 'agents', 'tasks', 'list-tasks', 'calls', 'workflow'],
@@ -31,6 +31,7 @@ const ADMIN: Record<ResourceName, readonly Reach[]> = {
     'decisions',
     'workflow',
     'operations',
+    'results',
   ],
   media: ['principals', 'media', 'bucket', 'links'],
   'public-media': ['read-media', 'links'],

@@ -52,6 +52,8 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
   settings: { rows: [{ actions: READ, keys: ['settings#*'] }] },
   'list-settings': { rows: [{ actions: READ, keys: ['settings#*'] }] },
   'manage-settings': { rows: [{ actions: ['UpdateItem'], keys: ['settings#*'] }] },
+  audit: { rows: [{ actions: ['PutItem'], keys: ['audit#*'] }] },
+  'read-audit': { rows: [{ actions: ['GetItem', 'Query'], keys: ['audit#*'] }] },
   calls: CALLS,
   decisions: {
     rows: [{ actions: ['PutItem'], keys: ['decision#call_*'] }],

@@ -26,6 +26,9 @@ export type Reach =
   | 'list-tasks'
   /** The list of what is due. */
   | 'sweep'
+  /** Adds to the logs of who changed what; nobody changes an entry. */
+  | 'audit'
+  | 'read-audit'
   /** Media to read, rows and bytes: all that whoever opens a public link needs. */
   | 'read-media'
 

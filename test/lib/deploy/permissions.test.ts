@@ -155,6 +155,13 @@ describe('only', () => {
     expect(whoMay(rows('UpdateItem', layerKey('time', 'global')))).toEqual(['admin-settings'])
   })
 
+  it('nobody changes or removes an entry of an audit log', () => {
+    for (const owner of ['instance', user, newId('group')])
+      for (const action of ['UpdateItem', 'DeleteItem'])
+        expect(whoMay(rows(action, { pk: `audit#${owner}` }))).toEqual([])
+    expect(whoMay(rows('PutItem', { pk: `audit#${user}` }))).toContain('admin-settings')
+  })
+
   it('whoever decides, ticks or sweeps runs operations, and nothing else runs by name', () => {
     const invoke = (name: string) => ({ action: 'lambda:InvokeFunction', resource: prefix + name })
     expect(whoMay(invoke('tool-time-now'))).toEqual(['admin-approvals', 'tick', 'sweep'])
