@@ -19,11 +19,14 @@ import {
 import { attributesOf, type Key, updateRequest, type Write } from './item.ts'
 import { countUsage } from './usage.ts'
 
-/** One write of a transaction; `where` is its condition. `put` replaces what is there. */
+/**
+ * One write of a transaction; `where` is its condition. `put` replaces what is there; `update`
+ * makes no item unless `create` says so.
+ */
 export type TransactionWrite =
   | ({ insert: object } & Write)
   | ({ put: object } & Write)
-  | { update: Change; key: Key; where?: Where }
+  | { update: Change; key: Key; where?: Where; create?: true }
   | { remove: Key; where?: Where }
   | { check: Key; where: Where }
 
@@ -70,8 +73,10 @@ const transactItem = (write: TransactionWrite): TransactWriteItem => {
     const item = marshall({ ...write.put, ...attributesOf(write) }, MARSHALL_OPTIONS)
     return { Put: { TableName, Item: item } }
   }
-  if ('update' in write)
-    return { Update: updateRequest(write.key, write.update, { pk: is.present, ...write.where }) }
+  if ('update' in write) {
+    const presence = write.create ? {} : { pk: is.present }
+    return { Update: updateRequest(write.key, write.update, { ...presence, ...write.where }) }
+  }
   const collect = collector()
   const condition = conditionOf(write.where ?? {}, collect)
   if ('remove' in write)

@@ -8,6 +8,7 @@ import type { Env } from './app.ts'
 import { bearerToken } from './bearer.ts'
 import { idempotencyKey, type Page, readBody, readPage, readQuery } from './request.ts'
 import type { Tag } from './tags.ts'
+import { readVersion } from './version.ts'
 
 /** An answer that is no JSON of ours, such as a redirect: its handler makes the Response. */
 export type Raw = {
@@ -35,6 +36,8 @@ export type Declaration = {
   isPaged?: true
   /** Takes an Idempotency-Key. */
   isRepeatable?: true
+  /** Takes If-Match: the version of the subject that a change is meant for. */
+  ifMatch?: 'optional' | 'required'
   /** Answers HEAD as well, without a body. */
   hasHead?: true
   body?: z.ZodType
@@ -67,6 +70,8 @@ export type Asked<D extends Declaration> = {
   page: D['isPaged'] extends true ? Page : undefined
   body: OutputOf<D['body']>
   idempotencyKey: string | undefined
+  /** The version that If-Match names; undefined where it names none. */
+  version: D['ifMatch'] extends 'required' ? number : number | undefined
 }
 
 type DataOf<Schema extends z.ZodType> = z.input<Schema> | Readonly<z.input<Schema>>
@@ -125,7 +130,7 @@ const readRequest = async <D extends Declaration>(
   context: Context<Env>,
   declaration: D,
 ): Promise<Asked<D>> => {
-  const { access, query, body, isPaged, isRepeatable }: Declaration = declaration
+  const { access, query, body, isPaged, isRepeatable, ifMatch }: Declaration = declaration
   const caller = await access.authenticate?.(bearerToken(context.req.header('authorization')))
   const params = readParams(context, declaration)
   // A public rule's find takes no caller.
@@ -139,6 +144,7 @@ const readRequest = async <D extends Declaration>(
     page: isPaged && readPage(context),
     body: body && (await readBody(context, body)),
     idempotencyKey: isRepeatable && idempotencyKey(context),
+    version: ifMatch && readVersion(context, ifMatch),
   } as Asked<D>
 }
 

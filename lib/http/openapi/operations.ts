@@ -19,13 +19,16 @@ const BODY_ERRORS = [
 
 /** A declared route, as the document has it. */
 export const endpointOperation = (id: string, endpoint: Endpoint, parts: Parts): Json => {
-  const { tag, summary, description, access, body, query, isPaged, isRepeatable } = endpoint
+  const { tag, summary, description, access, body, query, isPaged, isRepeatable, ifMatch } =
+    endpoint
   const { ofPath, ofQuery, shared } = parts.parameters
   const parameters = [
     ...ofPath(pathSchemas(endpoint)),
     ...(query ? ofQuery(query) : []),
     ...(isPaged ? shared('limit', 'cursor') : []),
     ...(isRepeatable ? shared('idempotency-key') : []),
+    ...(ifMatch === 'optional' ? shared('if-match') : []),
+    ...(ifMatch === 'required' ? shared('required-if-match') : []),
   ]
   return {
     operationId: id,
@@ -44,14 +47,16 @@ export const endpointOperation = (id: string, endpoint: Endpoint, parts: Parts):
 
 /** Every code with which a route may refuse: most follow from what it declares. */
 const errorsOf = (declaration: Declaration): ErrorCode[] => {
-  const { access, errors = [], query, body, isPaged, isRepeatable } = declaration
+  const { access, errors = [], query, body, isPaged, isRepeatable, ifMatch } = declaration
   return [
     'INTERNAL',
     ...errors,
     ...(access.errors ?? []),
     ...(access.authenticate ? (['UNAUTHENTICATED'] as const) : []),
     ...(Object.keys(pathSchemas(declaration)).length > 0 ? (['NOT_FOUND'] as const) : []),
-    ...(query || isPaged || isRepeatable ? (['BAD_REQUEST'] as const) : []),
+    ...(query || isPaged || isRepeatable || ifMatch ? (['BAD_REQUEST'] as const) : []),
+    ...(ifMatch ? (['VERSION_MISMATCH'] as const) : []),
+    ...(ifMatch === 'required' ? (['VERSION_REQUIRED'] as const) : []),
     ...(body ? BODY_ERRORS : []),
   ]
 }

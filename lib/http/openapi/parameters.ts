@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { IdempotencyKey, PageQuery } from '../request.ts'
+import { IfMatch } from '../version.ts'
 import { AgentId } from '../wire.ts'
 import type { Json, Schemas } from './schemas.ts'
 
@@ -10,6 +11,8 @@ export type SharedParameter =
   | 'idempotency-key'
   | 'required-idempotency-key'
   | 'espalier-agent'
+  | 'if-match'
+  | 'required-if-match'
 
 export type Parameters = {
   /** The shared ones that a route takes. */
@@ -23,6 +26,7 @@ export const createParameters = (schemas: Schemas): Parameters => {
   const components: Json = {}
   const [limit = {}, cursor = {}] = queryParameters(PageQuery, schemas)
   const key = { name: 'Idempotency-Key', in: 'header', schema: schemas.of(IdempotencyKey, 'input') }
+  const ifMatch = { name: 'If-Match', in: 'header', schema: schemas.of(IfMatch, 'input') }
   const known: Record<SharedParameter, Json> = {
     limit,
     cursor,
@@ -40,6 +44,15 @@ export const createParameters = (schemas: Schemas): Parameters => {
       in: 'header',
       schema: schemas.of(AgentId, 'input'),
       description: 'The agent to act for. A user’s key needs it; an agent’s stands for its own.',
+    },
+    'if-match': {
+      ...ifMatch,
+      description: 'The ETag that the change is meant for: of any other version it is refused.',
+    },
+    'required-if-match': {
+      ...ifMatch,
+      required: true,
+      description: 'The ETag of what was read: a change of any other version is refused.',
     },
   }
   return {
