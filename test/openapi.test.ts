@@ -39,6 +39,7 @@ const at = (pointer: string): unknown =>
 const ARGUED = [
   'operation-2xx-response #/paths/~1api~1v1~1assets~1{id}/get/responses',
   'operation-2xx-response #/paths/~1api~1v1~1public~1media~1{id}/get/responses',
+  'operation-2xx-response #/paths/~1api~1v1~1tool-calls~1{id}~1outputs~1{hash}/get/responses',
   'operation-4xx-response #/paths/~1api~1v1~1openapi.json/get/responses',
   'operation-4xx-response #/paths/~1docs/get/responses',
   'operation-4xx-response #/paths/~1docs/head/responses',

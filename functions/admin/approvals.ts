@@ -3,6 +3,7 @@ import { Agent, agentKey } from '../../lib/agent/agent.ts'
 import { approve, reject } from '../../lib/call/decision.ts'
 import { type Admission, admit, gateKeys } from '../../lib/call/gate.ts'
 import { invokeOperation } from '../../lib/call/invoke.ts'
+import { keptName, typeOfKept } from '../../lib/call/kept-result.ts'
 import { settle } from '../../lib/call/settle.ts'
 import {
   argumentsOf,
@@ -11,12 +12,14 @@ import {
   WAITS_ON_A_PERSON,
 } from '../../lib/call/tool-call.ts'
 import { notFound } from '../../lib/core/errors.ts'
+import { presignedUrl } from '../../lib/data/presigned.ts'
 import { batchGet } from '../../lib/data/table.ts'
 import { governingUser } from '../../lib/http/access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
 import { decidableCall, readableCall } from '../../lib/http/call-access.ts'
 import { endpoint, reply, replyPage } from '../../lib/http/endpoint.ts'
 import { Digest, presentCall, presentCalls, ToolCallView } from '../../lib/http/present-call.ts'
+import { redirection, redirectTo } from '../../lib/http/redirect.ts'
 import { objectOf } from '../../lib/http/request.ts'
 import { DEFAULT_MAX_RESULT_CHARS } from '../../lib/tool/define.ts'
 import { findTool } from '../../lib/tool/registry.ts'
@@ -54,6 +57,11 @@ const SettleBody = z
     description: 'What a person found out about a call that nobody knows the end of.',
   })
 
+const OutputHash = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/)
+  .describe('SHA-256 of the output.')
+
 const tag = 'Approvals'
 const common = { method: 'POST', tag, responses: { 200: ToolCallView } } as const
 
@@ -87,6 +95,26 @@ export const endpoints = {
       responses: { 200: ToolCallView },
     },
     async ({ subject }) => reply(200, await presentCall(subject, tools)),
+  ),
+
+  getToolCallOutput: endpoint(
+    {
+      method: 'GET',
+      path: '/api/v1/tool-calls/{id}/outputs/{hash}',
+      tag,
+      summary: 'Open what was too long to show of a call’s result',
+      description:
+        'As the result’s `full_output` names it: `results/<id>/<hash>`. The address works for a minute.',
+      access: readableCall,
+      params: { hash: OutputHash },
+      responses: { 302: redirection },
+    },
+    async ({ context, subject, params: { hash } }) => {
+      const name = keptName(subject.id, hash)
+      const mimeType = await typeOfKept(name)
+      if (mimeType === undefined) throw notFound('output', name)
+      return redirectTo(context, await presignedUrl(name, { filename: hash, mimeType }))
+    },
   ),
 
   approveToolCall: endpoint(

@@ -7,7 +7,7 @@ import { AssetView, presentAsset } from '../../lib/http/present-asset.ts'
 import { redirection, redirectTo } from '../../lib/http/redirect.ts'
 import { MediaId } from '../../lib/http/wire.ts'
 import { listAssets, revokeLink } from '../../lib/media/asset.ts'
-import { presignedUrl, publicLink } from '../../lib/media/public-link.ts'
+import { assetUrl, publicLink } from '../../lib/media/public-link.ts'
 
 const tag = 'Media'
 
@@ -77,7 +77,7 @@ export const endpoints = {
       access: readableAsset,
       responses: { 302: redirection },
     },
-    async ({ context, subject }) => redirectTo(context, await presignedUrl(subject)),
+    async ({ context, subject }) => redirectTo(context, await assetUrl(subject)),
   ),
 }
 

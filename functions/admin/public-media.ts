@@ -4,7 +4,7 @@ import { endpoint } from '../../lib/http/endpoint.ts'
 import { anyone } from '../../lib/http/public-access.ts'
 import { redirection, redirectTo } from '../../lib/http/redirect.ts'
 import { MediaId } from '../../lib/http/wire.ts'
-import { openPublic, presignedUrl } from '../../lib/media/public-link.ts'
+import { assetUrl, openPublic } from '../../lib/media/public-link.ts'
 
 export const endpoints = {
   openPublicMedia: endpoint(
@@ -23,7 +23,7 @@ export const endpoints = {
     },
     async ({ context, params, query }) => {
       const asset = await openPublic(params.id, query.token)
-      return redirectTo(context, await presignedUrl(asset))
+      return redirectTo(context, await assetUrl(asset))
     },
   ),
 }

@@ -25,6 +25,12 @@ export const keptName = (callId: Id<'call'>, hash: string): string => `results/$
 export const callOfKept = (name: string): Id<'call'> | undefined =>
   idOf('call').safeParse(NAME.exec(name)?.[1]).data
 
+/** The media type of a kept result, or undefined where there is none. */
+export const typeOfKept = async (name: string): Promise<string | undefined> => {
+  const { headObject } = await import('../data/objects.ts')
+  return (await headObject(name))?.contentType.split(';')[0]
+}
+
 /** The bytes of a kept result, or undefined where there are none. */
 export const readKept = async (name: string): Promise<Uint8Array | undefined> => {
   const { getObject } = await import('../data/objects.ts')

@@ -1,4 +1,10 @@
-import { GetObjectCommand, NoSuchKey, PutObjectCommand } from '@aws-sdk/client-s3'
+import {
+  GetObjectCommand,
+  HeadObjectCommand,
+  NoSuchKey,
+  NotFound,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3'
 import { s3 } from '../aws/s3.ts'
 import { config } from '../core/config.ts'
 
@@ -20,6 +26,19 @@ export const putObject = async (
       ContentType: contentType,
     }),
   )
+}
+
+/** What kind of object there is, or undefined where there is none. */
+export const headObject = async (key: string): Promise<{ contentType: string } | undefined> => {
+  try {
+    const { ContentType = 'application/octet-stream' } = await s3().send(
+      new HeadObjectCommand({ Bucket: config('bucket'), Key: key }),
+    )
+    return { contentType: ContentType }
+  } catch (error) {
+    if (error instanceof NotFound) return undefined
+    throw error
+  }
 }
 
 /** An object's bytes, or undefined where there is none. */

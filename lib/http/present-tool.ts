@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Operation, Tool } from '../tool/define.ts'
+import { mcpAnnotations } from '../tool/dialect/mcp.ts'
 import { operationSchema } from '../tool/schema.ts'
 import type { SettingDefinition } from '../tool/setting.ts'
 import { JsonSchema, SettingValue } from './wire.ts'
@@ -37,6 +38,16 @@ const SettingView = z
   })
   .meta({ id: 'SettingDefinition' })
 
+const Annotations = z
+  .object({
+    title: z.string().optional(),
+    readOnlyHint: z.boolean(),
+    destructiveHint: z.boolean(),
+    idempotentHint: z.boolean(),
+    openWorldHint: z.boolean(),
+  })
+  .meta({ id: 'ToolAnnotations', description: 'What clients of MCP are told of all operations.' })
+
 export const ToolView = z
   .object({
     tool_class: z.string().describe('The qualified name.'),
@@ -46,6 +57,7 @@ export const ToolView = z
     category: Category,
     icon: z.string().nullable(),
     recommends_skills: z.array(z.string()),
+    annotations: Annotations,
     operations: z.array(OperationView),
     settings: z.array(SettingView),
   })
@@ -61,6 +73,7 @@ export const presentTool = (tool: Tool): ToolView => ({
   category: tool.category,
   icon: tool.icon ?? null,
   recommends_skills: [...tool.recommendsSkills],
+  annotations: mcpAnnotations(Object.values(tool.operations), tool.displayName),
   operations: Object.values(tool.operations).map(operation => presentOperation(tool, operation)),
   settings: Object.entries(tool.settings).map(presentDefinition),
 })

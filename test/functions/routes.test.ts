@@ -97,6 +97,11 @@ const WALK: Record<string, Row> = {
   },
   'GET /api/v1/approvals': { expected: USERS },
   'GET /api/v1/tool-calls/{id}': { expected: READERS, id: 'call' },
+  // Nothing of that name is kept: who may read the call is told so, as everyone else is.
+  'GET /api/v1/tool-calls/{id}/outputs/{hash}': {
+    expected: [...NO_KEY, 404, 404, 404, 404, 404, 404],
+    id: 'call',
+  },
   'POST /api/v1/tool-calls/{id}/approve': { expected: DECIDERS, id: 'call', body: digestOf },
   'POST /api/v1/tool-calls/{id}/reject': { expected: DECIDERS, id: 'call', body: digestOf },
   'POST /api/v1/tool-calls/{id}/settle': {

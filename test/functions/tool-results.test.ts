@@ -201,6 +201,20 @@ describe('a result that is too long', () => {
     expect(text).toBe(RETURNS.long?.())
   })
 
+  it('is opened by people under the call, and by nobody else', async () => {
+    const { full_output } = JSON.parse((await run('teller.long')).content)
+    const where = `/api/v1/tool-calls/${full_output.replace('results/', '').replace('/', '/outputs/')}`
+    const answer = await world.request('GET', where)
+    expect(answer.status).toBe(302)
+    const stored = await fetch(answer.headers.get('location') ?? '')
+    expect(stored.headers.get('content-type')).toBe('text/plain; charset=utf-8')
+    expect(await stored.text()).toBe(RETURNS.long?.())
+    const { key } = await world.createPerson()
+    expect((await world.request('GET', where, { key })).status).toBe(404)
+    const other = where.replace(/.{64}$/, '0'.repeat(64))
+    expect((await world.request('GET', other)).status).toBe(404)
+  })
+
   it('is read by the agent alone whose call it was', async () => {
     const { full_output } = JSON.parse((await run('teller.long')).content)
     const stranger = await world.createAgent(['tool_results'])

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { REDIRECT_SECONDS } from '../../../lib/data/presigned.ts'
 import {
   AUTHORED_TYPES,
   MAX_AUTHORED_BYTES,
   MAX_FILENAME_CHARS,
 } from '../../../lib/media/limits.ts'
-import { REDIRECT_SECONDS } from '../../../lib/media/public-link.ts'
 import { dataOf, type Person, startWorld, type World } from '../../world.ts'
 
 let world: World
