@@ -1,5 +1,5 @@
 import type { LanguageModelV4FinishReason } from '@ai-sdk/provider'
-import type { JsonSchema } from '../tool/schema.ts'
+import type { JsonSchema } from '../tool/dialect/json-schema.ts'
 import type { AssistantMessage, Message } from './message.ts'
 
 export type ModelTool = {

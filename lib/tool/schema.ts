@@ -1,8 +1,6 @@
 import * as z from 'zod'
 import type { Operation, Tool } from './define.ts'
-
-/** A JSON Schema (2020-12). */
-export type JsonSchema = Record<string, unknown>
+import type { JsonSchema } from './dialect/json-schema.ts'
 
 /** A JSON Schema of an object, as far as we read it ourselves. */
 export type ObjectSchema = {
