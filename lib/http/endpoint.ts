@@ -70,8 +70,8 @@ export type Asked<D extends Declaration> = {
   page: D['isPaged'] extends true ? Page : undefined
   body: OutputOf<D['body']>
   idempotencyKey: string | undefined
-  /** The version that If-Match names; undefined where it names none. */
-  version: D['ifMatch'] extends 'required' ? number : number | undefined
+  /** The version that If-Match names; undefined where it names none, or any. */
+  version: number | undefined
 }
 
 type DataOf<Schema extends z.ZodType> = z.input<Schema> | Readonly<z.input<Schema>>
