@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { createClient, dataOf } from '../../functions/client.ts'
 import { routeTable } from '../../functions/routes.ts'
 import { setLogSink } from '../../lib/core/log.ts'
 import { startStack } from '../../lib/local/stack.ts'
-import { createClient } from '../demo/client.ts'
 import { loadFunction } from '../load-function.ts'
 import { bundle } from './bundle.ts'
 import { measureIn } from './process.ts'
@@ -55,15 +55,12 @@ const agentKey = async (
   client: ReturnType<typeof createClient>,
   tools: string[],
 ): Promise<string> => {
-  const agent = await client.send<{ id: string }>('POST', '/api/v1/agents', {
-    name: 'Bench',
-    model: { provider: 'rehearsal', name: 'script' },
-  })
+  const { agents } = client.api.v1
+  const model = { provider: 'rehearsal', name: 'script' } as const
+  const { id } = await dataOf(agents.$post({ json: { name: 'Bench', model } }))
   for (const tool of tools)
-    await client.send('POST', `/api/v1/agents/${agent.id}/tools/${tool}/enable`)
-  const { key } = await client.send<{ key: string }>('POST', `/api/v1/agents/${agent.id}/keys`, {
-    name: 'Bench',
-  })
+    await dataOf(agents[':id'].tools[':tool'].enable.$post({ param: { id, tool } }))
+  const { key } = await dataOf(agents[':id'].keys.$post({ param: { id }, json: { name: 'Bench' } }))
   return key
 }
 

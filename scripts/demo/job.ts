@@ -1,5 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { dataOf } from '../../functions/client.ts'
+import type { Id } from '../../lib/core/ids.ts'
 import type { CallView, TaskView } from './client.ts'
 import type { Outcome, Stage } from './stage.ts'
 import { createWatch } from './watch.ts'
@@ -19,19 +21,17 @@ export const expect: (condition: unknown, what: string) => asserts condition = (
 }
 
 /** Makes the two agents, with settings at two layers; one of them is a password. */
-export const prepare = async ({ client, timeline, script }: Stage, password: string) => {
+export const prepare = async ({ client: { api }, timeline, script }: Stage, password: string) => {
   timeline.chapter('1. An operator makes two agents')
-  const me = await client.get<{ principal_id: string }>('/api/v1/principals/me')
+  const { principal_id: owner } = await dataOf(api.principals.me.$get())
   const { baseUrl, ...model } = script.model
   const wireModel = { ...model, ...(baseUrl ? { base_url: baseUrl } : {}) }
   const make = async (name: string, system_prompt: string, tools: string[]) => {
-    const agent = await client.send<{ id: string }>('POST', '/api/v1/agents', {
-      name,
-      system_prompt,
-      model: wireModel,
-    })
+    const agent = await dataOf(
+      api.agents.$post({ json: { name, system_prompt, model: wireModel } }),
+    )
     for (const tool of tools)
-      await client.send('POST', `/api/v1/agents/${agent.id}/tools/${tool}/enable`)
+      await dataOf(api.agents[':id'].tools[':tool'].enable.$post({ param: { id: agent.id, tool } }))
     timeline.tell('operator', 'agent-created', `makes the agent ${name} with ${tools.join(', ')}`, {
       agent_id: agent.id,
     })
@@ -43,22 +43,22 @@ export const prepare = async ({ client, timeline, script }: Stage, password: str
     'calculator',
     'sub_agent',
   ])
-  const owner = `/api/v1/principals/${me.principal_id}/tools`
-  await client.send('PUT', `${owner}/time/settings`, { timezone: 'Europe/Berlin' })
-  await client.send('PUT', `${owner}/media/settings`, { signing_key: password })
-  await client.send('PUT', `/api/v1/agents/${planner}/tools/sub_agent/settings`, {
-    allowed_target_agents: [writer],
-  })
+  const ofOwner = api.principals[':id'].tools[':tool'].settings
+  const ofAgent = api.agents[':id'].tools[':tool'].settings
+  const timezone = { timezone: 'Europe/Berlin' }
+  await dataOf(ofOwner.$put({ param: { id: owner, tool: 'time' }, json: timezone }))
+  const signing = { signing_key: password }
+  await dataOf(ofOwner.$put({ param: { id: owner, tool: 'media' }, json: signing }))
+  const allowed = { allowed_target_agents: [writer] }
+  await dataOf(ofAgent.$put({ param: { id: planner, tool: 'sub_agent' }, json: allowed }))
   timeline.tell(
     'operator',
     'settings-written',
     'sets the time zone and a password for all of the owner’s agents,',
   )
   timeline.tell('operator', 'settings-written', 'and, for the planner alone, whom it may ask')
-  const settings = await client.get<{
-    settings: { signing_key: { value: string; source: string } }
-  }>(`/api/v1/agents/${writer}/tools/media/settings`)
-  const { value, source } = settings.settings.signing_key
+  const { settings } = await dataOf(ofAgent.$get({ param: { id: writer, tool: 'media' } }))
+  const { value, source } = settings.signing_key ?? {}
   expect(
     value === '***' && source === 'principal',
     'the password is masked and comes from the principal',
@@ -74,14 +74,13 @@ export const prepare = async ({ client, timeline, script }: Stage, password: str
 /** Has the planner do its task, and decides whatever waits for a decision. */
 export const play = async (
   stage: Stage,
-  agents: { planner: string; writer: string },
+  agents: { planner: Id<'agent'>; writer: Id<'agent'> },
 ): Promise<Outcome> => {
   const { client, timeline, script, activity } = stage
+  const { api } = client
   timeline.chapter('2. A task for the planner')
-  const { id } = await client.send<TaskView>('POST', '/api/v1/tasks', {
-    agent_id: agents.planner,
-    prompt: script.plannerPrompt(agents.writer),
-  })
+  const prompt = script.plannerPrompt(agents.writer)
+  const { id } = await dataOf(api.tasks.$post({ json: { agent_id: agents.planner, prompt } }))
   timeline.tell('operator', 'task-created', 'gives the planner a task', { task_id: id })
   const watch = createWatch(stage, agents)
   const patience = script.isRehearsal ? REHEARSAL_PATIENCE_MS : MODEL_PATIENCE_MS
@@ -91,19 +90,19 @@ export const play = async (
     // A task that waits is looked at once nothing runs any more: waiting takes no process.
     const waits = [root, child].some(task => task?.status === 'PENDING_APPROVAL')
     if (!waits || activity().running > 0) continue
-    for (const call of await client.get<CallView[]>('/api/v1/approvals')) await decide(stage, call)
+    for (const call of await dataOf(api.approvals.$get())) await decide(stage, call)
   }
   throw new Error(`The task did not end within ${patience / 1_000} seconds.`)
 }
 
 /** Opens the link that the writer made, without credentials, and revokes it. */
 export const share = async (
-  { client, timeline, url }: Stage,
+  { client: { api }, timeline, url }: Stage,
   child: TaskView | undefined,
   password: string,
 ) => {
   timeline.chapter('6. The document')
-  const created = resultOf<{ media_id: string; signature: string }>(child, 'create_media')
+  const created = resultOf<{ media_id: Id<'media'>; signature: string }>(child, 'create_media')
   const shared = resultOf<{ public_url: string }>(child, 'get_public_url')
   expect(shared.public_url.startsWith(url), 'the link leads to this installation')
   const opened = await fetch(shared.public_url)
@@ -122,7 +121,7 @@ export const share = async (
     'signature-verified',
     'verifies the signature: the tool had the password, the model never',
   )
-  await client.send('DELETE', `/api/v1/media/${created.media_id}/public-link`)
+  await dataOf(api.media[':id']['public-link'].$delete({ param: { id: created.media_id } }))
   timeline.tell('operator', 'link-revoked', 'revokes the link')
   const revoked = await fetch(shared.public_url)
   expect(revoked.status === 404, `a revoked link answers 404 (it answered ${revoked.status})`)
@@ -130,7 +129,7 @@ export const share = async (
 }
 
 /** Approves a call; where an agent asks another one, with a prompt edited first. */
-const decide = async ({ client, timeline, script, activity }: Stage, call: CallView) => {
+const decide = async ({ client: { api }, timeline, script, activity }: Stage, call: CallView) => {
   const { running, waiting } = activity()
   const spawns = call.tool === 'sub_agent'
   if (spawns) timeline.chapter('3. The operator decides')
@@ -141,13 +140,14 @@ const decide = async ({ client, timeline, script, activity }: Stage, call: CallV
     { running, waiting },
   )
   timeline.tell('operator', 'approval-read', `reads: ${call.description}`)
+  const { digest } = call
+  expect(digest, 'a call that waits for approval has a digest')
   const edited = spawns
-    ? { arguments: { ...call.arguments, prompt: script.edit(String(call.arguments.prompt)) } }
+    ? { arguments: { ...call.arguments, prompt: script.edit(String(call.arguments?.prompt)) } }
     : {}
-  await client.send('POST', `/api/v1/tool-calls/${call.id}/approve`, {
-    digest: call.digest,
-    ...edited,
-  })
+  await dataOf(
+    api['tool-calls'][':id'].approve.$post({ param: { id: call.id }, json: { digest, ...edited } }),
+  )
   timeline.tell(
     'operator',
     'call-approved',

@@ -1,18 +1,20 @@
+import { dataOf } from '../../functions/client.ts'
 import type { HistoryRow, TaskView } from './client.ts'
 import type { Outcome, Stage } from './stage.ts'
 import type { Actor, Timeline } from './timeline.ts'
 
 /** Tells what is new in the two tasks since it last looked. */
 export const createWatch = (
-  { client, timeline }: Stage,
+  { client: { api }, timeline }: Stage,
   agents: { planner: string; writer: string },
 ) => {
   const seen = new Map<string, { status?: string; rows: number }>()
   const lookAt = async (taskId: string): Promise<TaskView> => {
-    const task = await client.get<TaskView>(`/api/v1/tasks/${taskId}`)
+    const param = { id: taskId }
+    const task = await dataOf(api.tasks[':id'].$get({ param }))
     const before = seen.get(taskId) ?? { rows: 0 }
     const actor: Actor = task.agent_id === agents.planner ? 'planner' : 'writer'
-    const history = await client.get<HistoryRow[]>(`/api/v1/tasks/${taskId}/history`)
+    const history = await dataOf(api.tasks[':id'].history.$get({ param }))
     if (actor === 'writer' && before.status === undefined) timeline.chapter('4. The writer works')
     if (before.status === 'AWAITING_SUB_AGENTS' && task.status !== before.status)
       timeline.chapter('5. The planner goes on')
@@ -28,8 +30,8 @@ export const createWatch = (
   return {
     look: async (rootId: string): Promise<Outcome> => {
       // The child first: it ends before its parent goes on.
-      const calls = (await client.get<TaskView>(`/api/v1/tasks/${rootId}`)).tool_calls
-      const spawned = calls.find(call => call.tool === 'sub_agent')?.result?.data as
+      const root = await dataOf(api.tasks[':id'].$get({ param: { id: rootId } }))
+      const spawned = root.tool_calls.find(call => call.tool === 'sub_agent')?.result?.data as
         | { spawned_sub_task_ids?: string[] }
         | undefined
       const childId = spawned?.spawned_sub_task_ids?.[0]
