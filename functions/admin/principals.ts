@@ -2,11 +2,11 @@ import * as z from 'zod'
 import { anyKey } from '../../lib/http/access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
 import { endpoint, reply } from '../../lib/http/endpoint.ts'
-import { AgentId, KeyId, PrincipalId, UserId } from '../../lib/http/wire.ts'
+import { AgentId, KeyId, PrincipalId, SessionId, UserId } from '../../lib/http/wire.ts'
 
 const key = {
   principal_id: PrincipalId,
-  key_id: KeyId,
+  key_id: z.union([KeyId, SessionId]).describe('The key, or the session, that was used.'),
   scopes: z.array(z.enum(['decide'])),
 }
 

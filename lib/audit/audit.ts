@@ -11,9 +11,9 @@ export type AuditOwner = Id<'user'> | Id<'group'> | 'instance'
 export const AuditEntry = z.object({
   id: idOf('audit'),
   at: z.iso.datetime(),
-  /** A user or an agent, and the key that was used. */
+  /** A user or an agent, and the key or the session that was used. */
   by: z.string(),
-  keyId: idOf('key').optional(),
+  keyId: z.union([idOf('key'), idOf('session')]).optional(),
   /** Noun and verb, past tense: `setting-changed`, `agent-deleted`. */
   action: z.string().regex(/^[a-z]+(-[a-z]+)+$/),
   /** What was changed: an agent's id, a tool's name, and the field within. */
@@ -23,6 +23,9 @@ export const AuditEntry = z.object({
   to: z.json().optional(),
 })
 export type AuditEntry = z.infer<typeof AuditEntry>
+
+/** Who makes a change, and with which key: a caller, or what acts for one. */
+export type Author = { by: string; keyId?: AuditEntry['keyId']; clock?: Clock }
 
 // Access patterns: an owner's entries, newest first. The key sorts by time; entries are never
 // changed.

@@ -3,9 +3,10 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import { AppError, notFound, otherRequest } from '../core/errors.ts'
 import { derivedId, type Id, idOf, newId } from '../core/ids.ts'
 import * as table from '../data/table.ts'
-import { type Caller, callerKeys, proveCaller } from '../principal/caller.ts'
-import { readClaim } from '../principal/key.ts'
+import { type Caller, type Credential, claimOf } from '../principal/caller.ts'
+import { useWrites } from '../principal/key-use.ts'
 import { allows, relationTo } from '../principal/permission.ts'
+import { limitCaller } from '../principal/rate-limit.ts'
 import type { Tool } from '../tool/define.ts'
 import { sha256 } from './digest.ts'
 import { elapse } from './elapse.ts'
@@ -17,8 +18,7 @@ import { runStored } from './stored.ts'
 import { createCall, type ToolCall } from './tool-call.ts'
 
 export type CallRequest = {
-  /** The key's text. */
-  token: string
+  credential: Credential
   /** The agent that a user's key names, as it came; an agent's key may name itself. */
   agentId?: string
   operation: string
@@ -58,7 +58,7 @@ export const runRequest = async (
     proposed.status === 'REQUESTED'
       ? { ...proposed, status: 'STARTED', ...startOf(operation, clock) }
       : proposed
-  const outcome = await createCall(call)
+  const outcome = await createCall(call, { also: useWrites(caller, clock) })
   if (!outcome.ok) {
     const first = outcome.item
     if (first?.requestHash !== requestHash) throw otherRequest()
@@ -75,17 +75,18 @@ type Resolved = { caller: Caller; agent: Agent; found: table.Found }
 /** The gate's first half: who calls, for which agent, and may they. */
 const resolve = async (
   tool: Tool,
-  { token, agentId: text }: CallRequest,
+  { credential, agentId: text }: CallRequest,
   clock: Clock,
 ): Promise<Resolved> => {
-  const claim = readClaim(token)
+  const claim = claimOf(credential)
   const named = AgentId.safeParse(text).data
   const hinted = claim.subjectId?.startsWith('agent_') ? (claim.subjectId as Id<'agent'>) : named
   const found = await table.batchGet([
-    ...callerKeys(claim),
+    ...claim.keys,
     ...(hinted ? gateKeys(tool.name, hinted, claim.principalId) : []),
   ])
-  const caller = await proveCaller(token, claim, found, clock)
+  const caller = await claim.prove(found, clock)
+  await limitCaller(caller, clock)
   if (text !== undefined && named === undefined) throw notFound('agent', text)
   const agentId = caller.kind === 'agent' ? caller.id : named
   if (!agentId)

@@ -14,6 +14,17 @@ const VARIABLES = {
   publicUrl: 'ESPALIER_PUBLIC_URL',
   /** Hosts inside that tools may fetch from: `host` or `host:port`, separated by commas. */
   fetchAllow: 'ESPALIER_FETCH_ALLOW',
+  /** Who people sign in with: an OpenID provider's issuer, and what it knows us as. */
+  oidcIssuer: 'ESPALIER_OIDC_ISSUER',
+  oidcClientId: 'ESPALIER_OIDC_CLIENT_ID',
+  oidcClientSecret: 'ESPALIER_OIDC_CLIENT_SECRET',
+  oidcScope: 'ESPALIER_OIDC_SCOPE',
+  /** Who may sign in without an invitation: `claim=value,value`, separated by semicolons. */
+  oidcAllow: 'ESPALIER_OIDC_ALLOW',
+  /** What whoever deployed makes the first admin with, once. */
+  claimSecret: 'ESPALIER_CLAIM_SECRET',
+  /** Other limits than the usual: `key=600, address=off`. */
+  rateLimits: 'ESPALIER_RATE_LIMITS',
 } as const
 
 export type ConfigName = keyof typeof VARIABLES

@@ -3,7 +3,19 @@ import { ulid } from 'ulid'
 import * as z from 'zod'
 
 /** The kinds of record that have an id; an id reads `<kind>_<ULID>`. */
-export const ID_KINDS = ['user', 'group', 'key', 'agent', 'task', 'call', 'media', 'audit'] as const
+export const ID_KINDS = [
+  'user',
+  'group',
+  'key',
+  'agent',
+  'task',
+  'call',
+  'media',
+  'audit',
+  'session',
+  'invitation',
+  'llm',
+] as const
 
 export type IdKind = (typeof ID_KINDS)[number]
 export type Id<Kind extends IdKind> = `${Kind}_${string}`

@@ -16,10 +16,22 @@ export const variablesOf = (spec: Pick<FunctionSpec, 'reach' | 'tool'>): Variabl
     ESPALIER_FUNCTION_PREFIX: reach.includes('operations'),
     // The gate, which every operation passes, opens settings.
     ESPALIER_SETTINGS_KEYS: reach.includes('floor') || reach.includes('settings'),
-    ESPALIER_LINK_KEYS: reach.includes('links'),
-    ESPALIER_PUBLIC_URL: reach.includes('links'),
+    // Sign-in seals what it gives to browsers with a key derived from these.
+    ESPALIER_LINK_KEYS: reach.includes('links') || reach.includes('sign-in'),
+    // Whoever takes sessions compares where a write comes from.
+    ESPALIER_PUBLIC_URL: reach.includes('links') || takesCallers(reach),
     // What operations fetch with is told which hosts inside they may reach.
     ESPALIER_FETCH_ALLOW: reach.includes('floor'),
+    ESPALIER_OIDC_ISSUER: reach.includes('sign-in') || reach.includes('admit'),
+    ESPALIER_OIDC_CLIENT_ID: reach.includes('sign-in'),
+    ESPALIER_OIDC_CLIENT_SECRET: reach.includes('sign-in'),
+    ESPALIER_OIDC_SCOPE: reach.includes('sign-in'),
+    ESPALIER_OIDC_ALLOW: reach.includes('sign-in'),
+    ESPALIER_CLAIM_SECRET: reach.includes('claim'),
+    ESPALIER_RATE_LIMITS: takesCallers(reach) || reach.includes('admit'),
   }
   return (Object.keys(needs) as Variable[]).filter(name => needs[name])
 }
+
+const takesCallers = (reach: FunctionSpec['reach']): boolean =>
+  ['floor', 'principals', 'sign-in'].some(word => reach.some(each => each === word))

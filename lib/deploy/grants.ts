@@ -27,8 +27,11 @@ const READ_AND_WRITE = [...READ, 'PutItem', 'UpdateItem'] as const
 const OBJECTS = ['GetObject', 'PutObject'] as const
 
 const PRINCIPALS = ['user_*', 'group_*']
-/** Everyone who calls: their keys, and who they are. */
-const CALLERS: Access<RowAction> = { actions: READ, keys: ['key_*', ...PRINCIPALS] }
+/** Everyone who calls: their keys and sessions, who they are, and how often they have called. */
+const CALLERS: readonly Access<RowAction>[] = [
+  { actions: READ, keys: ['key_*', 'session_*', 'seen#session_*', ...PRINCIPALS] },
+  { actions: ['UpdateItem'], keys: ['rate#*'] },
+]
 const CALLS: Grant = {
   rows: [{ actions: READ_AND_WRITE, keys: ['call_*'] }],
   objects: [
@@ -42,7 +45,7 @@ const ownedBy = (owners: readonly string[], kind: string) => owners.map(owner =>
 
 /** Each word's grant: the leading keys are those that stand beside the rooms' access patterns. */
 const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
-  principals: { rows: [CALLERS] },
+  principals: { rows: [...CALLERS, { actions: ['UpdateItem'], keys: ['seen#session_*'] }] },
   agents: { rows: [{ actions: [...READ, 'Query'], keys: ['agent_*'] }] },
   'manage-agents': {
     rows: [{ actions: ['PutItem', 'UpdateItem'], keys: ['agent_*'] }],
@@ -79,6 +82,28 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
     rows: [{ actions: READ_AND_WRITE, keys: ['media_*'] }],
     lists: [{ index: 'gsi1', keys: ownedBy(PRINCIPALS, 'media') }],
   },
+  'sign-in': {
+    rows: [
+      { actions: READ, keys: ['identity#*', 'invitation_*', ...PRINCIPALS] },
+      { actions: ['PutItem'], keys: ['identity#*', 'session_*', 'seen#session_*'] },
+    ],
+  },
+  'manage-sessions': {
+    rows: [{ actions: ['UpdateItem'], keys: ['session_*'] }],
+    lists: [{ index: 'gsi1', keys: ownedBy(['user_*'], 'session') }],
+  },
+  'manage-invitations': {
+    rows: [{ actions: [...READ_AND_WRITE], keys: ['invitation_*'] }],
+    lists: [{ index: 'gsi1', keys: ownedBy(['instance', 'group_*'], 'invitation') }],
+  },
+  admit: {
+    rows: [
+      { actions: [...READ_AND_WRITE, 'ConditionCheckItem'], keys: PRINCIPALS },
+      // How many admins there are.
+      { actions: ['UpdateItem'], keys: ['instance', 'invitation_*', 'rate#*'] },
+    ],
+  },
+  claim: { rows: [{ actions: [...READ, 'PutItem'], keys: ['claim#*'] }] },
   'read-media': {
     rows: [{ actions: READ, keys: ['media_*'] }],
     objects: [{ actions: ['GetObject'], keys: ['media/*'] }],
@@ -100,7 +125,7 @@ export const grantsOf = ({ reach, tool }: Pick<FunctionSpec, 'reach' | 'tool'>):
 const floorOf = (tool: string | undefined): Grant[] => [
   {
     rows: [
-      CALLERS,
+      ...CALLERS,
       {
         actions: READ,
         keys: ['agent_*', 'decision#call_*', ...(tool === undefined ? [] : [`settings#${tool}`])],

@@ -1,8 +1,9 @@
 import type * as z from 'zod'
 import { AppError, type ErrorCode } from '../core/errors.ts'
-import { authenticate, type Caller } from '../principal/caller.ts'
+import type { Caller, Credential } from '../principal/caller.ts'
 import { allows, type Permission, relationTo } from '../principal/permission.ts'
 import type { PrincipalId } from '../principal/principal.ts'
+import { identify } from './identify.ts'
 
 /** The schemas of a path's parameters, by name. */
 export type PathSchemas = Record<string, z.ZodType<string>>
@@ -15,8 +16,8 @@ export type Parsed<Schemas> = {
  * What is in a path is found only by those it concerns; to everyone else it does not exist.
  */
 export type Access<Params extends PathSchemas = PathSchemas, Subject = unknown> = {
-  /** Proves who asks, by the key's text. A public rule has none, and its `find` gets no caller. */
-  authenticate?: (token: string) => Promise<Caller>
+  /** Proves who asks. A public rule has none, and its `find` gets no caller. */
+  authenticate?: (credential: Credential) => Promise<Caller>
   /** A sentence that begins with who may ask. */
   who: string
   /** What the path names, for the words of a NOT_FOUND. */
@@ -28,9 +29,9 @@ export type Access<Params extends PathSchemas = PathSchemas, Subject = unknown> 
   find(asked: { caller: Caller; params: Parsed<Params> }): Subject | Promise<Subject>
 }
 
-/** A rule that asks for a key. */
+/** A rule that asks for a key, or a session. */
 export const access = <Params extends PathSchemas, Subject>(rule: Access<Params, Subject>) => ({
-  authenticate,
+  authenticate: identify,
   ...rule,
 })
 

@@ -5,8 +5,8 @@ import { AppError, type ErrorCode, notFound } from '../core/errors.ts'
 import type { Caller } from '../principal/caller.ts'
 import type { Access, Parsed, PathSchemas } from './access.ts'
 import type { Env } from './app.ts'
-import { bearerToken } from './bearer.ts'
 import { idempotencyKey, type Page, readBody, readPage, readQuery } from './request.ts'
+import { credentialOf } from './session.ts'
 import type { Tag } from './tags.ts'
 import { readVersion } from './version.ts'
 
@@ -131,7 +131,7 @@ const readRequest = async <D extends Declaration>(
   declaration: D,
 ): Promise<Asked<D>> => {
   const { access, query, body, isPaged, isRepeatable, ifMatch }: Declaration = declaration
-  const caller = await access.authenticate?.(bearerToken(context.req.header('authorization')))
+  const caller = await access.authenticate?.(credentialOf(context))
   const params = readParams(context, declaration)
   // A public rule's find takes no caller.
   const subject = await access.find({ caller: caller as Caller, params })

@@ -14,8 +14,17 @@ export const renderError: ErrorHandler = (error, context) => {
 export const renderNotFound: NotFoundHandler = context =>
   render(context, new AppError('NOT_FOUND', 'There is nothing at this path.'))
 
-const render = (context: Context, { code, message, details }: AppError): Response =>
-  context.json(
+const render = (context: Context, error: AppError): Response => {
+  const { code, message, details } = error
+  sayWhenAgain(context, error)
+  return context.json(
     { error: { code, message, ...(details === undefined ? {} : { details }) } },
     ERROR_STATUS[code] as ContentfulStatusCode,
   )
+}
+
+/** What tells when to try again, in a header as well. */
+export const sayWhenAgain = (context: Context, { details }: AppError): void => {
+  const { retry_after_seconds: seconds } = (details ?? {}) as { retry_after_seconds?: number }
+  if (seconds !== undefined) context.header('retry-after', String(seconds))
+}

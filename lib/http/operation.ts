@@ -7,9 +7,9 @@ import { runFunction } from '../core/function.ts'
 import { idOf } from '../core/ids.ts'
 import type { Tool } from '../tool/define.ts'
 import { createApp, handlerOf } from './app.ts'
-import { bearerToken } from './bearer.ts'
 import { presentRun } from './present-run.ts'
 import { idempotencyKey, objectOf, readBody } from './request.ts'
+import { credentialOf } from './session.ts'
 
 /** The event of a tick, or of a decision outside of tasks: the id of a stored call. */
 const StoredCall = z.strictObject({ callId: idOf('call') })
@@ -37,10 +37,10 @@ const appOf = (tool: Tool) => {
   const known = apps.get(tool)
   if (known) return known
   const app = createApp().post('/api/v1/tools/:tool/operations/:operation', async context => {
-    const token = bearerToken(context.req.header('authorization'))
+    const credential = credentialOf(context)
     const agentId = context.req.header(AGENT_HEADER)
     const call = await runRequest(tool, {
-      token,
+      credential,
       operation: context.req.param('operation'),
       // Who can't prove who they are is told nothing about the rest of the request.
       read: async () => ({

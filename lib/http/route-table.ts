@@ -29,6 +29,15 @@ export type Reach =
   /** Adds to the logs of who changed what; nobody changes an entry. */
   | 'audit'
   | 'read-audit'
+  /** The provider that people sign in with, who its people are here, and their sessions. */
+  | 'sign-in'
+  /** A user's sessions, to list and to end. */
+  | 'manage-sessions'
+  | 'manage-invitations'
+  /** Makes users, and takes them into groups. */
+  | 'admit'
+  /** The secret that makes the first admin, and that it was used. */
+  | 'claim'
   /** Media to read, rows and bytes: all that whoever opens a public link needs. */
   | 'read-media'
 

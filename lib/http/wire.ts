@@ -17,6 +17,9 @@ export const MediaId = idOf('media').meta({
   description: 'The id of a stored file.',
 })
 
+export const SessionId = namedId('session', 'SessionId')
+export const InvitationId = namedId('invitation', 'InvitationId')
+
 export const PrincipalId = z
   .union([UserId, GroupId])
   .meta({ id: 'PrincipalId', description: 'Who owns something: a user or a group.' })
@@ -25,6 +28,8 @@ export const Time = z.iso.datetime().meta({ id: 'Time', description: 'ISO 8601, 
 
 export const ToolName = z.string().describe('The name of a tool, as GET /api/v1/tools lists it.')
 export const OperationName = z.string().describe('The name of one of the tool’s operations.')
+
+export const SettingKey = z.string().describe('The key of one of the tool’s settings.')
 
 export const SettingValue = z
   .union([z.string(), z.number(), z.boolean(), z.array(z.string())])

@@ -1,44 +1,123 @@
+import * as z from 'zod'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { unauthenticated } from '../core/errors.ts'
-import type { Id } from '../core/ids.ts'
+import { type Id, idOf } from '../core/ids.ts'
 import * as table from '../data/table.ts'
 import { ApiKey, isValid, type KeyClaim, keyKey, readClaim } from './key.ts'
-import { type PrincipalId, principalKey, User } from './principal.ts'
+import { KeyUse, keyUseKey } from './key-use.ts'
+import { PrincipalId, principalKey, User } from './principal.ts'
+import { proveSession, readSession, seenKey, sessionKey } from './session.ts'
 
-/** Who makes a request, as its key proves. */
+/** Who makes a request, as its key or its session proves. */
 export type Caller = {
-  keyId: Id<'key'>
+  /** The key, or the session, which acts as a key of its user with every scope. */
+  keyId: Id<'key'> | Id<'session'>
   scopes: ApiKey['scopes']
   principalId: PrincipalId
+  /** When the key or session was last kept as used; absent, never. */
+  seenAt?: string
+  /** When the key expires; absent, never. */
+  expiresAt?: string
 } & ({ kind: 'user'; id: Id<'user'>; role: User['role'] } | { kind: 'agent'; id: Id<'agent'> })
 
-/** The items that prove a caller, as far as the key's text names them. */
-export const callerKeys = ({ keyId, subjectId }: KeyClaim): table.Key[] => [
-  keyKey(keyId),
-  ...(subjectId?.startsWith('user_') ? [principalKey(subjectId as Id<'user'>)] : []),
-]
+/** What a request proves its caller by: a key's text, or that of a session's cookie. */
+export type Credential = string | { session: string }
 
-/** The caller of a key's text, from items read before, or after one more read. */
-export const proveCaller = async (
-  text: string,
-  claim: KeyClaim,
-  found: table.Found,
-  clock: Clock = systemClock,
-): Promise<Caller> => {
-  const key = found.get(ApiKey, keyKey(claim.keyId))
-  if (!key || !isValid(key, text, clock)) throw unauthenticated()
-  const { id: keyId, scopes, principalId, subjectId } = key
-  if (isAgentId(subjectId)) return { kind: 'agent', id: subjectId, keyId, scopes, principalId }
-  const user =
-    found.get(User, principalKey(subjectId)) ?? (await table.get(User, principalKey(subjectId)))
-  if (!user) throw unauthenticated()
-  return { kind: 'user', id: user.id, role: user.role, keyId, scopes, principalId }
+/** What a credential says of itself, the items that prove it, and the proof from those. */
+export type Claim = Pick<KeyClaim, 'subjectId' | 'principalId'> & {
+  keys: table.Key[]
+  /** The caller, or UNAUTHENTICATED; one more read where a key's text didn't name its user. */
+  prove: (found: table.Found, clock?: Clock) => Promise<Caller>
 }
 
-/** The caller of a key's text, or UNAUTHENTICATED: one batched read for a key of ours. */
-export const authenticate = async (text: string, clock: Clock = systemClock): Promise<Caller> => {
-  const claim = readClaim(text)
-  return proveCaller(text, claim, await table.batchGet(callerKeys(claim)), clock)
+export const claimOf = (credential: Credential): Claim =>
+  typeof credential === 'string' ? claimOfKey(credential) : claimOfSession(credential.session)
+
+/** The caller of a credential, or UNAUTHENTICATED: one batched read for one that is ours. */
+export const authenticate = async (
+  credential: Credential,
+  clock: Clock = systemClock,
+): Promise<Caller> => {
+  const claim = claimOf(credential)
+  return claim.prove(await table.batchGet(claim.keys), clock)
+}
+
+/** The session that a caller came with, if it was one. */
+export const sessionOf = ({ keyId }: Caller): Id<'session'> | undefined =>
+  keyId.startsWith('session_') ? (keyId as Id<'session'>) : undefined
+
+const claimOfKey = (text: string): Claim => {
+  const { keyId, ...claim } = readClaim(text)
+  const { subjectId, principalId } = claim
+  return {
+    ...claim,
+    keys: [
+      keyKey(keyId),
+      keyUseKey(keyId),
+      ...(subjectId ? [subjectKey(subjectId)] : []),
+      ...(isUserId(principalId) ? [principalKey(principalId)] : []),
+    ],
+    prove: async (found, clock = systemClock) => {
+      const key = found.get(ApiKey, keyKey(keyId))
+      if (!key || !isValid(key, text, clock)) throw unauthenticated()
+      const { id, scopes, expiresAt } = key
+      const seenAt = found.get(KeyUse, keyUseKey(id))?.at
+      return {
+        ...(await subjectOf(key, found)),
+        keyId: id,
+        scopes,
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+        ...(seenAt === undefined ? {} : { seenAt }),
+      }
+    },
+  }
+}
+
+/** Of an agent, what says whether its keys count: that there is one, and whose it is now. */
+const OwnedAgent = z.object({ id: idOf('agent'), principalId: PrincipalId })
+const subjectKey = (id: ApiKey['subjectId']): table.Key =>
+  isAgentId(id) ? { pk: id, sk: 'agent' } : principalKey(id)
+
+/** Whom a key acts for. Those of an agent end with it, and rest while its user is disabled. */
+const subjectOf = async ({ subjectId }: ApiKey, found: table.Found) => {
+  if (!isAgentId(subjectId)) return userCaller(await findOr(found, User, subjectKey(subjectId)))
+  const agent = await findOr(found, OwnedAgent, subjectKey(subjectId))
+  if (!agent) throw unauthenticated()
+  const { id, principalId } = agent
+  if (isUserId(principalId)) userCaller(await findOr(found, User, principalKey(principalId)))
+  return { kind: 'agent' as const, id, principalId }
+}
+
+/** An item from those read before, or by one more read where the key's text didn't name it. */
+const findOr = async <T>(found: table.Found, schema: z.ZodType<T>, key: table.Key) =>
+  found.get(schema, key) ?? (await table.get(schema, key))
+
+const claimOfSession = (text: string): Claim => {
+  const claim = readSession(text)
+  if (!claim) throw unauthenticated()
+  const { sessionId, userId } = claim
+  return {
+    subjectId: userId,
+    principalId: userId,
+    keys: [sessionKey(sessionId), seenKey(sessionId), principalKey(userId)],
+    prove: async (found, clock = systemClock) => {
+      const session = proveSession(text, claim, found, clock)
+      if (!session) throw unauthenticated()
+      return {
+        ...userCaller(found.get(User, principalKey(session.userId))),
+        keyId: session.id,
+        scopes: ['decide'],
+        seenAt: session.seenAt,
+      }
+    },
+  }
+}
+
+/** The one place that says which users count: those there are, and aren't disabled. */
+const userCaller = (user: User | undefined) => {
+  if (!user || user.disabledAt !== undefined) throw unauthenticated()
+  return { kind: 'user' as const, id: user.id, role: user.role, principalId: user.id }
 }
 
 const isAgentId = (id: ApiKey['subjectId']): id is Id<'agent'> => id.startsWith('agent_')
+const isUserId = (id: PrincipalId | undefined): id is Id<'user'> => id?.startsWith('user_') === true

@@ -3,7 +3,7 @@ import { config, variableOf } from '../core/config.ts'
 import { AppError } from '../core/errors.ts'
 
 /** What a key is derived for: a key of one purpose is useless for another. */
-export type Purpose = 'settings-encryption' | 'settings-fingerprint' | 'public-link'
+export type Purpose = 'settings-encryption' | 'settings-fingerprint' | 'public-link' | 'sign-in'
 
 /**
  * Two rings of keys, so that the code of an operation, which opens its tool's settings, can't make
@@ -13,6 +13,7 @@ const RING = {
   'settings-encryption': 'settingsKeys',
   'settings-fingerprint': 'settingsKeys',
   'public-link': 'linkKeys',
+  'sign-in': 'linkKeys',
 } as const satisfies Record<Purpose, 'settingsKeys' | 'linkKeys'>
 
 export const KEY_BYTES = 32

@@ -1,5 +1,6 @@
 import type { Tool } from '../../tool/define.ts'
 import type { Endpoint, Endpoints } from '../endpoint.ts'
+import { SESSION_COOKIE } from '../session.ts'
 import { TAGS } from '../tags.ts'
 import { endpointOperation, type Parts, toolOperation, toolTag } from './operations.ts'
 import { createParameters } from './parameters.ts'
@@ -30,6 +31,9 @@ const DESCRIPTION = `Agents, their tools and tasks, and what people decide about
 Every answer is \`{"data": …}\` or an error in its envelope. What is not yours answers 404, like what
 does not exist. Readers of answers pass over fields that they don't know: there may be more one day.`
 
+const SESSION_WORDS =
+  'The session of someone who has signed in, which acts as a key of theirs with the scope `decide`. A write needs the header `X-CSRF-Token`, and to come from a page of ours. Where a request has a key as well, only the key counts.'
+
 /**
  * The document of all routes: those that are declared, and one for each operation of each tool.
  * Throws INVALID_DEFINITION where two things of different shapes have one name.
@@ -53,7 +57,7 @@ export const openApiDocument = ({
       description: DESCRIPTION,
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    security: [{ key: [] }],
+    security: [{ key: [] }, { session: [] }],
     tags: [
       ...Object.entries(TAGS).map(([name, description]) => ({ name, description })),
       ...tools.map(tool => ({
@@ -65,6 +69,12 @@ export const openApiDocument = ({
     components: {
       securitySchemes: {
         key: { type: 'http', scheme: 'bearer', description: 'A key of a user or of an agent.' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: SESSION_COOKIE,
+          description: SESSION_WORDS,
+        },
       },
       schemas: schemas.components,
       parameters: parameters.components,

@@ -17,6 +17,8 @@ const BODY_ERRORS = [
   'PAYLOAD_TOO_LARGE',
 ] as const satisfies ErrorCode[]
 
+const CALLER_ERRORS = ['UNAUTHENTICATED', 'TOO_MANY_REQUESTS'] as const satisfies ErrorCode[]
+
 /** A declared route, as the document has it. */
 export const endpointOperation = (id: string, endpoint: Endpoint, parts: Parts): Json => {
   const { tag, summary, description, access, body, query, isPaged, isRepeatable, ifMatch } =
@@ -47,12 +49,13 @@ export const endpointOperation = (id: string, endpoint: Endpoint, parts: Parts):
 
 /** Every code with which a route may refuse: most follow from what it declares. */
 const errorsOf = (declaration: Declaration): ErrorCode[] => {
-  const { access, errors = [], query, body, isPaged, isRepeatable, ifMatch } = declaration
+  const { method, access, errors = [], query, body, isPaged, isRepeatable, ifMatch } = declaration
   return [
     'INTERNAL',
     ...errors,
     ...(access.errors ?? []),
-    ...(access.authenticate ? (['UNAUTHENTICATED'] as const) : []),
+    ...(access.authenticate ? CALLER_ERRORS : []),
+    ...(access.authenticate && method !== 'GET' ? (['CSRF_INVALID'] as const) : []),
     ...(Object.keys(pathSchemas(declaration)).length > 0 ? (['NOT_FOUND'] as const) : []),
     ...(query || isPaged || isRepeatable || ifMatch ? (['BAD_REQUEST'] as const) : []),
     ...(ifMatch ? (['VERSION_MISMATCH'] as const) : []),
@@ -65,7 +68,8 @@ const errorsOf = (declaration: Declaration): ErrorCode[] => {
 const RUN_ERRORS = [
   ...BODY_ERRORS,
   'BAD_REQUEST',
-  'UNAUTHENTICATED',
+  ...CALLER_ERRORS,
+  'CSRF_INVALID',
   'TOOL_DISABLED',
   'OPERATION_DISABLED',
   'NOT_FOUND',
