@@ -4,7 +4,7 @@ import { DUE_ATTRIBUTES, dueIndex } from '../data/due.ts'
 import { is } from '../data/expression.ts'
 import { Large, loadLarge } from '../data/large.ts'
 import * as table from '../data/table.ts'
-import type { TransactionWrite } from '../data/transact.ts'
+import { type TransactionWrite, transact } from '../data/transact.ts'
 import { PrincipalId } from '../principal/principal.ts'
 
 /** The life of a call; `FAILED` also ends what was refused before it ran. */
@@ -106,7 +106,15 @@ export const argumentsOf = (call: ToolCall): Promise<Record<string, unknown>> =>
 
 export const getCall = (id: Id<'call'>) => table.get(ToolCall, callKey(id))
 
-export const createCall = (call: ToolCall) => table.insert(ToolCall, call, placeOf(call))
+export const createCall = async (
+  call: ToolCall,
+  { also = [] }: { also?: TransactionWrite[] } = {},
+): Promise<table.Outcome<ToolCall>> => {
+  // What rides along is no reason to fail: where it can't be written, the call is by itself.
+  if (also.length > 0 && (await transact([newCall(call), ...also])).ok)
+    return { ok: true, item: call }
+  return table.insert(ToolCall, call, placeOf(call))
+}
 
 /** The making of a call as a part of a transaction. */
 export const newCall = (call: ToolCall): TransactionWrite => ({ insert: call, ...placeOf(call) })

@@ -33,7 +33,7 @@ export const Member = z.object({
 export type Member = z.infer<typeof Member>
 
 // Access patterns: one member of a group, to decide what someone may do; a group's members; a
-// user's groups.
+// user's groups; all groups, newest first.
 export const memberKey = (groupId: Id<'group'>, userId: Id<'user'>): table.Key => ({
   pk: groupId,
   sk: `member#${userId}`,
@@ -43,15 +43,23 @@ const indexesOf = ({ groupId, userId }: Member) => ({
   gsi1sk: groupId,
 })
 
+const ALL_GROUPS = 'instance#group'
+
+/** Writes that go into the transaction of a change: its entries of the audit log. */
+export type Also = { also?: TransactionWrite[] }
+export type Page = { limit: number; cursor?: string }
+
 /** Makes a group with its first owner; the same id again gives the group that has it. */
 export const createGroup = async (
   group: Pick<Group, 'id' | 'name' | 'requestHash'>,
-  { ownerId, clock = systemClock }: { ownerId: Id<'user'>; clock?: Clock },
+  { ownerId, clock = systemClock, also = [] }: { ownerId: Id<'user'>; clock?: Clock } & Also,
 ): Promise<{ group: Group; created: boolean }> => {
   const whole: Group = { ...group, owners: 1, agents: 0, createdAt: isoNow(clock) }
+  const indexes = { gsi1pk: ALL_GROUPS, gsi1sk: `${whole.createdAt}#${group.id}` }
   const outcome = await transact([
-    { insert: whole, key: principalKey(group.id) },
+    { insert: whole, key: principalKey(group.id), indexes },
     newMember({ groupId: group.id, userId: ownerId, role: 'owner', by: ownerId }, clock),
+    ...also,
   ])
   if (outcome.ok) return { group: whole, created: true }
   return { group: await getGroup(group.id), created: false }
@@ -64,18 +72,28 @@ export const getGroup = async (id: Id<'group'>): Promise<Group> => {
   return group
 }
 
-export const renameGroup = async (id: Id<'group'>, name: string): Promise<Group> => {
-  const outcome = await table.update(Group, principalKey(id), { set: { name } })
-  if (!outcome.ok) throw notFound('group', id)
-  return outcome.item
+/** Gives a group another name; INVALID_STATE where someone else did since it was seen. */
+export const renameGroup = async (
+  group: Group,
+  name: string,
+  { also = [] }: Also = {},
+): Promise<Group> => {
+  const { id } = group
+  const outcome = await transact([
+    { key: principalKey(id), update: { set: { name } }, where: { name: group.name } },
+    ...also,
+  ])
+  if (outcome.ok) return { ...group, name }
+  await getGroup(id)
+  throw new AppError('INVALID_STATE', 'Someone else renamed this group just now. Read it again.')
 }
 
 /**
  * Ends a group; GROUP_HAS_AGENTS while it owns any. Its members go after it: a row that a crash
  * leaves behind is a member of nothing.
  */
-export const deleteGroup = async (id: Id<'group'>): Promise<void> => {
-  const outcome = await transact([{ remove: principalKey(id), where: { agents: 0 } }])
+export const deleteGroup = async (id: Id<'group'>, { also = [] }: Also = {}): Promise<void> => {
+  const outcome = await transact([{ remove: principalKey(id), where: { agents: 0 } }, ...also])
   if (!outcome.ok) {
     const { agents } = await getGroup(id)
     throw new AppError(
@@ -87,77 +105,13 @@ export const deleteGroup = async (id: Id<'group'>): Promise<void> => {
   for (const { userId } of await listMembers(id)) await table.remove(memberKey(id, userId))
 }
 
-/** The members of a group, in the order of their ids; there are few. */
+/** All members of a group, in the order of their ids. */
 export const listMembers = (groupId: Id<'group'>): Promise<Member[]> =>
   table.queryAll(Member, { pk: groupId, prefix: 'member#' })
 
-/** A user's role in a group, or undefined: also where the group has ended. */
-export const roleIn = async (
-  groupId: Id<'group'>,
-  userId: Id<'user'>,
-): Promise<GroupRole | undefined> => {
-  const found = await table.batchGet([principalKey(groupId), memberKey(groupId, userId)])
-  const group = found.get(Group, principalKey(groupId))
-  return group && found.get(Member, memberKey(groupId, userId))?.role
-}
-
-/** The groups that a user is a member of, with the role in each. */
-export const groupsOf = async (
-  userId: Id<'user'>,
-): Promise<{ group: Group; role: GroupRole }[]> => {
-  const members = await table.queryAll(Member, { index: 'gsi1', pk: `${userId}#group` })
-  const found = await table.batchGet(members.map(({ groupId }) => principalKey(groupId)))
-  return members.flatMap(({ groupId, role }) => {
-    const group = found.get(Group, principalKey(groupId))
-    return group ? [{ group, role }] : []
-  })
-}
-
-type NewMember = Pick<Member, 'groupId' | 'userId' | 'role'> & { by: string }
-
-/** Takes a user into a group. NOT_FOUND where there is no such user; INVALID_STATE for a member. */
-export const addMember = async (
-  member: NewMember,
-  { clock = systemClock }: { clock?: Clock } = {},
-): Promise<Member> => {
-  const { groupId, userId, role } = member
-  const outcome = await transact([
-    newMember(member, clock),
-    { check: principalKey(userId), where: { pk: is.present } },
-    ownersBy(groupId, role === 'owner' ? 1 : 0),
-  ])
-  if (!outcome.ok) {
-    if (outcome.failed.includes(1)) throw notFound('user', userId)
-    if (outcome.failed.includes(2)) throw notFound('group', groupId)
-    throw new AppError('INVALID_STATE', `${userId} is a member already; change its role instead.`)
-  }
-  return rowOf(member, clock)
-}
-
-/** Gives a member another role; ROLE_RULE_VIOLATION where the group would have no owner left. */
-export const setRole = async (member: Member, role: GroupRole): Promise<Member> => {
-  if (role === member.role) return member
-  await changeMember(member, role, {
-    key: memberKey(member.groupId, member.userId),
-    update: { set: { role } },
-    where: { role: member.role },
-  })
-  return { ...member, role }
-}
-
-/** Takes a member out; ROLE_RULE_VIOLATION for the last owner. */
-export const removeMember = (member: Member): Promise<void> =>
-  changeMember(member, undefined, {
-    remove: memberKey(member.groupId, member.userId),
-    where: { role: member.role },
-  })
-
-/** One member, or NOT_FOUND. */
-export const getMember = async (groupId: Id<'group'>, userId: Id<'user'>): Promise<Member> => {
-  const member = await table.get(Member, memberKey(groupId, userId))
-  if (!member) throw notFound('member', userId)
-  return member
-}
+/** Every group of the instance. */
+export const listGroups = (page: Page) =>
+  table.query(Group, { index: 'gsi1', pk: ALL_GROUPS, newestFirst: true, ...page })
 
 /**
  * What an agent that a group gets or loses does to the group's count: a part of the transaction
@@ -168,39 +122,23 @@ export const agentsBy = (groupId: Id<'group'>, count: 1 | -1): TransactionWrite 
   update: { add: { agents: count } },
 })
 
-const changeMember = async (
-  member: Member,
-  role: GroupRole | undefined,
-  write: TransactionWrite,
-): Promise<void> => {
-  const { groupId, userId } = member
-  const owners = Number(role === 'owner') - Number(member.role === 'owner')
-  const outcome = await transact([write, ownersBy(groupId, owners)])
-  if (outcome.ok) return
-  if (outcome.failed.includes(0)) {
-    await getMember(groupId, userId)
-    throw new AppError('INVALID_STATE', 'Someone else changed this member just now. Read it again.')
-  }
-  throw new AppError(
-    'ROLE_RULE_VIOLATION',
-    'A group has at least one owner. Make someone else an owner first.',
-  )
-}
-
 /** The count of owners never falls to none. */
-const ownersBy = (groupId: Id<'group'>, change: number): TransactionWrite => ({
+export const ownersBy = (groupId: Id<'group'>, change: number): TransactionWrite => ({
   key: principalKey(groupId),
   update: { add: { owners: change } },
   ...(change < 0 ? { where: { owners: is.above(1) } } : {}),
 })
 
-const rowOf = ({ by, ...member }: NewMember, clock: Clock): Member => ({
+export type NewMember = Pick<Member, 'groupId' | 'userId' | 'role'> & { by: string }
+
+export const rowOf = ({ by, ...member }: NewMember, clock: Clock): Member => ({
   ...member,
   addedAt: isoNow(clock),
   addedBy: by,
 })
 
-const newMember = (member: NewMember, clock: Clock): TransactionWrite => {
+/** The making of a member as a part of a transaction; the group's count of owners is another. */
+export const newMember = (member: NewMember, clock: Clock): TransactionWrite => {
   const row = rowOf(member, clock)
   return {
     insert: row,

@@ -4,10 +4,11 @@ import { type Clock, isoNow, systemClock } from '../core/clock.ts'
 import { derivedId, type Id, idOf, newId } from '../core/ids.ts'
 import { is } from '../data/expression.ts'
 import * as table from '../data/table.ts'
+import { type TransactionWrite, transact } from '../data/transact.ts'
 import { PrincipalId } from './principal.ts'
 
 /** What a user's key may do beyond reading and running; off unless asked for. */
-const KEY_SCOPES = ['decide'] as const
+export const KEY_SCOPES = ['decide'] as const
 
 export const ApiKey = z.object({
   id: idOf('key'),
@@ -19,16 +20,20 @@ export const ApiKey = z.object({
   /** SHA-256 of the key's whole text, which nobody can be shown again. */
   hash: z.string(),
   createdAt: z.iso.datetime(),
+  createdBy: idOf('user').optional(),
   expiresAt: z.iso.datetime().optional(),
   revokedAt: z.iso.datetime().optional(),
 })
 export type ApiKey = z.infer<typeof ApiKey>
 
-// Access patterns: one key by id; a principal's keys, newest first.
+// Access patterns: one key by id; a principal's keys and an agent's, newest first.
 export const keyKey = (id: Id<'key'>): table.Key => ({ pk: id, sk: 'key' })
-const indexesOf = (key: ApiKey) => ({
+export const keyIndexes = (key: ApiKey) => ({
   gsi1pk: `${key.principalId}#key`,
   gsi1sk: `${key.createdAt}#${key.id}`,
+  ...(key.subjectId.startsWith('agent_')
+    ? { gsi2pk: `${key.subjectId}#key`, gsi2sk: `${key.createdAt}#${key.id}` }
+    : {}),
 })
 
 /** 256 bits, as base64url. */
@@ -71,12 +76,13 @@ export const isValid = (key: ApiKey, text: string, clock: Clock = systemClock): 
  * makes none, and gives that key as it stands; so does an id that is taken (`created` is false).
  */
 export const createKey = async (
-  owner: Pick<ApiKey, 'name' | 'subjectId' | 'principalId' | 'scopes' | 'expiresAt'>,
+  owner: Pick<ApiKey, 'name' | 'subjectId' | 'principalId' | 'scopes' | 'expiresAt' | 'createdBy'>,
   {
     clock = systemClock,
     text: chosen,
     id: given = newId('key'),
-  }: { clock?: Clock; text?: string; id?: Id<'key'> } = {},
+    also = [],
+  }: { clock?: Clock; text?: string; id?: Id<'key'>; also?: TransactionWrite[] } = {},
 ): Promise<{ key: ApiKey; text: string; created: boolean }> => {
   const id = chosen === undefined ? given : readClaim(chosen).keyId
   const text = chosen ?? textOf(id, owner)
@@ -86,11 +92,12 @@ export const createKey = async (
     hash: hashOf(text).toString('hex'),
     createdAt: isoNow(clock),
   }
-  const { ok: created, item = key } = await table.insert(ApiKey, key, {
-    key: keyKey(id),
-    indexes: indexesOf(key),
-  })
-  return { key: item, text, created }
+  const outcome = await transact([
+    { insert: key, key: keyKey(id), indexes: keyIndexes(key) },
+    ...also,
+  ])
+  if (outcome.ok) return { key, text, created: true }
+  return { key: (await getKey(id)) ?? key, text, created: false }
 }
 
 export const getKey = (id: Id<'key'>) => table.get(ApiKey, keyKey(id))
@@ -99,14 +106,27 @@ export const getKey = (id: Id<'key'>) => table.get(ApiKey, keyKey(id))
 export const listKeys = (principalId: PrincipalId): Promise<ApiKey[]> =>
   table.queryAll(ApiKey, { index: 'gsi1', pk: `${principalId}#key`, newestFirst: true })
 
-/** Revokes a key for good; revoking again changes nothing. */
-export const revokeKey = (id: Id<'key'>, clock: Clock = systemClock) =>
-  table.update(
-    ApiKey,
-    keyKey(id),
-    { set: { revokedAt: isoNow(clock) } },
-    { where: { revokedAt: is.absent } },
-  )
+/** One page of the keys that a principal owns, its agents' among them. */
+export const pageKeys = (principalId: PrincipalId, page: { limit: number; cursor?: string }) =>
+  table.query(ApiKey, { index: 'gsi1', pk: `${principalId}#key`, newestFirst: true, ...page })
+
+export const pageAgentKeys = (agentId: Id<'agent'>, page: { limit: number; cursor?: string }) =>
+  table.query(ApiKey, { index: 'gsi2', pk: `${agentId}#key`, newestFirst: true, ...page })
+
+/** Revokes a key for good; revoking again changes nothing, and writes nothing. */
+export const revokeKey = async (
+  id: Id<'key'>,
+  { clock = systemClock, also = [] }: { clock?: Clock; also?: TransactionWrite[] } = {},
+): Promise<void> => {
+  await transact([
+    {
+      key: keyKey(id),
+      update: { set: { revokedAt: isoNow(clock) } },
+      where: { revokedAt: is.absent },
+    },
+    ...also,
+  ])
+}
 
 /** Forgets a key: the same text can be made a key again. */
 export const deleteKey = (id: Id<'key'>) => table.remove(keyKey(id))

@@ -1,6 +1,7 @@
 import type { Id } from '../core/ids.ts'
 import type { Caller } from './caller.ts'
-import { type GroupRole, roleIn } from './group.ts'
+import type { GroupRole } from './group.ts'
+import { roleIn } from './member.ts'
 import type { PrincipalId } from './principal.ts'
 
 /**
@@ -31,12 +32,16 @@ export const PERMISSIONS = {
   'manage-settings': KEEPERS,
   /** Make and revoke public links, delete media. */
   'manage-media': KEEPERS,
-  /** Take members in and out, change their roles, rename the group. */
+  /** Take members in and out, change their roles, rename the group; not what makes owners. */
   'manage-members': ['instance-admin', 'group-owner', 'group-admin'],
+  /** Leave the group. */
+  leave: ['group-owner', 'group-admin', 'group-member'],
   /** Give agents away, and take them over. */
   transfer: OWNERS,
-  /** End a group, and say who owns it. */
+  /** End a group, and say who owns it: make owners, and have owners no more. */
   own: ['instance-admin', 'group-owner'],
+  /** Say what a user is called. */
+  'edit-profile': ['instance-admin', 'self'],
   /** Global settings, people, the audit log of all. */
   'manage-instance': INSTANCE,
 } as const satisfies Record<string, readonly Relation[]>

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { type Id, newId } from '../../../lib/core/ids.ts'
 import { transact } from '../../../lib/data/transact.ts'
 import * as groups from '../../../lib/principal/group.ts'
+import * as members from '../../../lib/principal/member.ts'
 import { createUser } from '../../../lib/principal/principal.ts'
 import { useLocalTable } from '../../local-table.ts'
 
@@ -26,7 +27,7 @@ beforeEach(async () => {
 const rolesOf = async () =>
   Object.fromEntries((await groups.listMembers(id)).map(({ userId, role }) => [userId, role]))
 const add = (userId: Id<'user'>, role: groups.GroupRole) =>
-  groups.addMember({ groupId: id, userId, role, by: ada })
+  members.addMember({ groupId: id, userId, role, by: ada }).then(({ member }) => member)
 
 test('whoever makes a group owns it, and making it again changes nothing', async () => {
   expect(await rolesOf()).toEqual({ [ada]: 'owner' })
@@ -37,9 +38,9 @@ test('whoever makes a group owns it, and making it again changes nothing', async
 
 test('members have a role, and are found from both ends', async () => {
   await add(bob, 'member')
-  expect(await groups.roleIn(id, bob)).toBe('member')
-  expect(await groups.roleIn(id, await person())).toBeUndefined()
-  expect(await groups.groupsOf(bob)).toMatchObject([{ group: { id }, role: 'member' }])
+  expect(await members.roleIn(id, bob)).toBe('member')
+  expect(await members.roleIn(id, await person())).toBeUndefined()
+  expect(await members.groupsOf(bob)).toMatchObject([{ group: { id }, role: 'member' }])
 })
 
 test('nobody is taken in twice, and nobody who does not exist', async () => {
@@ -48,29 +49,29 @@ test('nobody is taken in twice, and nobody who does not exist', async () => {
   expect(await rolesOf()).toEqual({ [ada]: 'owner', [bob]: 'member' })
   await expect(add(newId('user'), 'member')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   const nowhere = { groupId: newId('group'), userId: bob, role: 'member' as const, by: ada }
-  await expect(groups.addMember(nowhere)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(members.addMember(nowhere)).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
 describe('the last owner', () => {
   test('can neither leave nor step down', async () => {
-    const owner = await groups.getMember(id, ada)
-    await expect(groups.removeMember(owner)).rejects.toMatchObject({ code: 'ROLE_RULE_VIOLATION' })
-    await expect(groups.setRole(owner, 'admin')).rejects.toMatchObject({
+    const owner = await members.getMember(id, ada)
+    await expect(members.removeMember(owner)).rejects.toMatchObject({ code: 'ROLE_RULE_VIOLATION' })
+    await expect(members.setRole(owner, 'admin')).rejects.toMatchObject({
       code: 'ROLE_RULE_VIOLATION',
     })
     expect(await rolesOf()).toEqual({ [ada]: 'owner' })
   })
 
   test('may leave once there is another', async () => {
-    await groups.setRole(await add(bob, 'member'), 'owner')
-    await groups.removeMember(await groups.getMember(id, ada))
+    await members.setRole(await add(bob, 'member'), 'owner')
+    await members.removeMember(await members.getMember(id, ada))
     expect(await rolesOf()).toEqual({ [bob]: 'owner' })
   })
 
   test('stays, though all leave at once', async () => {
     await add(bob, 'owner')
-    const members = await groups.listMembers(id)
-    const ends = await Promise.allSettled(members.map(groups.removeMember))
+    const owners = await groups.listMembers(id)
+    const ends = await Promise.allSettled(owners.map(owner => members.removeMember(owner)))
     expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
     expect(Object.values(await rolesOf())).toEqual(['owner'])
   })
@@ -78,10 +79,10 @@ describe('the last owner', () => {
 
 test('a change of a role that someone else changed meanwhile is refused', async () => {
   const seen = await add(bob, 'member')
-  await groups.setRole(seen, 'admin')
-  await expect(groups.setRole(seen, 'owner')).rejects.toMatchObject({ code: 'INVALID_STATE' })
-  await groups.removeMember(await groups.getMember(id, bob))
-  await expect(groups.setRole(seen, 'owner')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await members.setRole(seen, 'admin')
+  await expect(members.setRole(seen, 'owner')).rejects.toMatchObject({ code: 'INVALID_STATE' })
+  await members.removeMember(await members.getMember(id, bob))
+  await expect(members.setRole(seen, 'owner')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   expect((await groups.getGroup(id)).owners).toBe(1)
 })
 
@@ -94,8 +95,8 @@ test('a group that owns agents stays, and one without goes with its members', as
   })
   await transact([groups.agentsBy(id, -1)])
   await groups.deleteGroup(id)
-  expect(await groups.roleIn(id, bob)).toBeUndefined()
-  expect(await groups.groupsOf(bob)).toEqual([])
+  expect(await members.roleIn(id, bob)).toBeUndefined()
+  expect(await members.groupsOf(bob)).toEqual([])
   await expect(groups.getGroup(id)).rejects.toMatchObject({ code: 'NOT_FOUND' })
   await expect(groups.deleteGroup(id)).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
@@ -103,8 +104,8 @@ test('a group that owns agents stays, and one without goes with its members', as
 test('a member whom a crash left behind is a member of nothing', async () => {
   await transact([{ remove: { pk: id, sk: 'principal' }, where: {} }])
   expect(await groups.listMembers(id)).toHaveLength(1)
-  expect(await groups.roleIn(id, ada)).toBeUndefined()
-  expect(await groups.groupsOf(ada)).toEqual([])
+  expect(await members.roleIn(id, ada)).toBeUndefined()
+  expect(await members.groupsOf(ada)).toEqual([])
 })
 
 test('a group gets no agent once it has ended', async () => {

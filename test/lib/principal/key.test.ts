@@ -1,16 +1,24 @@
 import { expect, test } from 'vitest'
+import { agentKey } from '../../../lib/agent/agent.ts'
 import { newId } from '../../../lib/core/ids.ts'
+import * as table from '../../../lib/data/table.ts'
+import { transact } from '../../../lib/data/transact.ts'
+import { currentUsage } from '../../../lib/data/usage.ts'
 import { authenticate } from '../../../lib/principal/caller.ts'
 import {
   createKey,
   getKey,
   isValid,
   listKeys,
+  pageAgentKeys,
+  pageKeys,
   readClaim,
   revokeKey,
 } from '../../../lib/principal/key.ts'
+import { keepUse, usesOf } from '../../../lib/principal/key-use.ts'
 import { relationTo } from '../../../lib/principal/permission.ts'
-import { createUser, type User } from '../../../lib/principal/principal.ts'
+import { createUser, type PrincipalId, type User } from '../../../lib/principal/principal.ts'
+import { changed, getUser, replaceUser } from '../../../lib/principal/user.ts'
 import { clockAt, useLocalTable } from '../../local-table.ts'
 
 useLocalTable()
@@ -48,13 +56,46 @@ test('a key names its rows, and proves its caller', async () => {
   })
 })
 
+const makeAgentKey = async (principalId: PrincipalId) => {
+  const agent = newId('agent')
+  await transact([{ insert: { id: agent, principalId }, key: agentKey(agent) }])
+  const owner = { name: 'bot', subjectId: agent, principalId, scopes: [] }
+  return { agent, ...(await createKey(owner, { clock })) }
+}
+const isRefused = (text: string) =>
+  expect(authenticate(text, clock)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+
 test('an agent’s key names the agent and the principal that owns it', async () => {
-  const [agent, group] = [newId('agent'), newId('group')]
-  const owner = { name: 'bot', subjectId: agent, principalId: group, scopes: [] }
-  const { text } = await createKey(owner, { clock })
+  const group = newId('group')
+  const { agent, text } = await makeAgentKey(group)
   const caller = await authenticate(text, clock)
   expect(caller).toMatchObject({ kind: 'agent', id: agent, principalId: group })
   expect(await relationTo(caller, group)).toBeUndefined()
+})
+
+test('an agent’s key ends with the agent', async () => {
+  const { agent, text } = await makeAgentKey(newId('group'))
+  await table.remove(agentKey(agent))
+  await isRefused(text)
+})
+
+test('an agent’s key goes with the agent to another principal', async () => {
+  const [one, other] = [await makeUser(), await makeUser()]
+  const { agent, text } = await makeAgentKey(one)
+  await transact([{ key: agentKey(agent), update: { set: { principalId: other } } }])
+  expect(await authenticate(text, clock)).toMatchObject({ id: agent, principalId: other })
+})
+
+test('neither a disabled user’s keys nor those of the user’s agents count, until it is enabled', async () => {
+  const { user: id, text } = await makeKey()
+  const { text: ofAgent } = await makeAgentKey(id)
+  const user = await getUser(id)
+  const disabled = await replaceUser(user, changed(user, { disabled: true }))
+  await isRefused(text)
+  await isRefused(ofAgent)
+  await replaceUser(disabled, changed(disabled, { disabled: false }))
+  expect(await authenticate(text, clock)).toMatchObject({ id })
+  expect((await authenticate(ofAgent, clock)).principalId).toBe(id)
 })
 
 test('the text of a key is stored nowhere', async () => {
@@ -87,8 +128,8 @@ test('a key counts until it expires, and not at that moment', async () => {
 
 test('a revoked key is refused for good, and revoking again keeps the first time', async () => {
   const { key, text } = await makeKey()
-  await revokeKey(key.id, clockAt('2026-02-01T00:00:00.000Z'))
-  await revokeKey(key.id, clockAt('2026-03-01T00:00:00.000Z'))
+  await revokeKey(key.id, { clock: clockAt('2026-02-01T00:00:00.000Z') })
+  await revokeKey(key.id, { clock: clockAt('2026-03-01T00:00:00.000Z') })
   expect((await getKey(key.id))?.revokedAt).toBe('2026-02-01T00:00:00.000Z')
   await expect(authenticate(text, clock)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
 })
@@ -136,4 +177,36 @@ test('what a principal owns is governed by itself and by admins', async () => {
   const member = await authenticate(user.text, clock)
   expect(await relationTo(member, user.user)).toBe('self')
   expect(await relationTo(member, other)).toBeUndefined()
+})
+
+test('an agent’s keys are listed by the agent, and with what its principal owns', async () => {
+  const group = newId('group')
+  const { agent, key } = await makeAgentKey(group)
+  const ids = ({ items }: { items: { id: string }[] }) => items.map(({ id }) => id)
+  expect(ids(await pageAgentKeys(agent, { limit: 10 }))).toEqual([key.id])
+  expect(ids(await pageKeys(group, { limit: 10 }))).toEqual([key.id])
+  expect(ids(await pageAgentKeys(newId('agent'), { limit: 10 }))).toEqual([])
+})
+
+test('that a key was used is kept once in a few minutes', async () => {
+  const { key, text } = await makeKey()
+  const useAt = async (time: string) => {
+    const now = clockAt(time)
+    await keepUse(await authenticate(text, now), now)
+    return (await usesOf([key.id])).get(key.id)
+  }
+  expect(await usesOf([key.id])).toEqual(new Map())
+  expect(await useAt('2026-01-01T00:00:00.000Z')).toBe('2026-01-01T00:00:00.000Z')
+  expect(await useAt('2026-01-01T00:04:59.999Z')).toBe('2026-01-01T00:00:00.000Z')
+  const { requests } = currentUsage()
+  await keepUse({ keyId: key.id, seenAt: '2026-01-01T00:00:00.000Z' }, clock)
+  expect(currentUsage().requests).toBe(requests)
+  expect(await useAt('2026-01-01T00:05:00.000Z')).toBe('2026-01-01T00:05:00.000Z')
+})
+
+test('a use that another request kept in the meantime stays as it is', async () => {
+  const { key } = await makeKey()
+  await keepUse({ keyId: key.id }, clockAt('2026-01-01T00:03:00.000Z'))
+  await keepUse({ keyId: key.id }, clock)
+  expect((await usesOf([key.id])).get(key.id)).toBe('2026-01-01T00:03:00.000Z')
 })

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { type Id, newId } from '../../../lib/core/ids.ts'
 import type { Caller } from '../../../lib/principal/caller.ts'
 import * as groups from '../../../lib/principal/group.ts'
+import * as members from '../../../lib/principal/member.ts'
 import {
   allows,
   PERMISSIONS,
@@ -37,7 +38,7 @@ test('a caller is to a principal what the rows say', async () => {
     [admin, 'admin'],
     [member, 'member'],
   ] as const)
-    await groups.addMember({ groupId, userId, role, by: owner.id })
+    await members.addMember({ groupId, userId, role, by: owner.id })
   const agent: Caller = { kind: 'agent', id: newId('agent'), principalId: groupId, ...key }
   const relations = [owner, admin, member, stranger, root, agent].map(caller =>
     relationTo(caller, groupId),
@@ -53,14 +54,35 @@ test('a caller is to a principal what the rows say', async () => {
   expect(await relationTo(owner, owner.id)).toBe('self')
   expect(await relationTo(owner, member.id)).toBeUndefined()
   expect(await relationTo(owner, newId('group'))).toBeUndefined()
-  await groups.removeMember(await groups.getMember(groupId, member.id))
+  await members.removeMember(await members.getMember(groupId, member.id))
   expect(await relationTo(member, groupId)).toBeUndefined()
 })
 
 /** What each may do, once more and by itself: a change of the table is a change here. */
 const MAY: Record<Relation, Permission[]> = {
-  'instance-admin': Object.keys(PERMISSIONS) as Permission[],
-  self: ['read', 'run', 'decide', 'manage-agents', 'manage-settings', 'manage-media', 'transfer'],
+  'instance-admin': [
+    'read',
+    'run',
+    'decide',
+    'manage-agents',
+    'manage-settings',
+    'manage-media',
+    'manage-members',
+    'transfer',
+    'own',
+    'edit-profile',
+    'manage-instance',
+  ],
+  self: [
+    'read',
+    'run',
+    'decide',
+    'manage-agents',
+    'manage-settings',
+    'manage-media',
+    'transfer',
+    'edit-profile',
+  ],
   'group-owner': [
     'read',
     'run',
@@ -69,6 +91,7 @@ const MAY: Record<Relation, Permission[]> = {
     'manage-settings',
     'manage-media',
     'manage-members',
+    'leave',
     'transfer',
     'own',
   ],
@@ -80,8 +103,9 @@ const MAY: Record<Relation, Permission[]> = {
     'manage-settings',
     'manage-media',
     'manage-members',
+    'leave',
   ],
-  'group-member': ['read', 'run'],
+  'group-member': ['read', 'run', 'leave'],
 }
 
 test.each(Object.entries(MAY) as [Relation, Permission[]][])(
