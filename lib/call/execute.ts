@@ -94,18 +94,34 @@ const runWrapped = async (
   { tool, operation }: Pick<Admission, 'tool' | 'operation'>,
   context: CallContext,
 ): Promise<unknown> => {
-  const run = tool.middleware.reduceRight<() => unknown>(
-    (next, middleware) => () => middleware(context, once(next)),
-    () => operation.execute(context),
+  // What is within gets a context of its own: what was approved is what runs, whatever middleware
+  // does to the one that it was given.
+  const run = tool.middleware.reduceRight<(own: CallContext) => unknown>(
+    (next, middleware) => own => {
+      const within = { ...own, parameters: structuredClone(own.parameters) }
+      return middleware(
+        own,
+        once(() => next(within), own.signal),
+      )
+    },
+    own => operation.execute(own),
   )
-  return run()
+  return run(context)
 }
 
-/** A second run would be a second effect: whoever asks for `next` again gets what the first gave. */
-const once = (next: () => unknown): (() => Promise<unknown>) => {
+/**
+ * A second run would be a second effect: whoever asks for `next` again gets what the first gave. Nor
+ * does anything start once the time is up, when somebody may have been told that nothing ran.
+ */
+const once = (next: () => unknown, signal: AbortSignal): (() => Promise<unknown>) => {
   let outcome: Promise<unknown> | undefined
   return () => {
-    outcome ??= (async () => next())()
+    outcome ??= (async () => {
+      signal.throwIfAborted()
+      return next()
+    })()
+    // Middleware may turn away from it: a failure that nobody hears would end the process.
+    outcome.catch(() => {})
     return outcome
   }
 }
@@ -122,7 +138,9 @@ const FAILED_SILENTLY = 'The tool failed without saying why.'
 const wordsOf = async (error: unknown): Promise<string> => {
   try {
     const said = error instanceof Error ? error.message : error
-    return said === undefined ? '' : toText(await serialize(said, async () => 'some bytes'))
+    return said === undefined || said === null
+      ? ''
+      : toText(await serialize(said, async () => 'some bytes'))
   } catch {
     return ''
   }

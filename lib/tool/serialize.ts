@@ -1,7 +1,7 @@
 import { hasToJson } from '../core/canonical-json.ts'
 import { AppError } from '../core/errors.ts'
 import { MAX_DEPTH } from '../core/well-formed.ts'
-import { bytesOf, isStream, readResponse, readStream } from './stream.ts'
+import { bytesOf, hearFailure, isStream, readResponse, readStream } from './stream.ts'
 
 /** What JSON can hold: what people see of a result, and what rows keep. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
@@ -123,8 +123,16 @@ const objectToJson = (value: object, place: Place, walk: Walk): Json | undefined
     return later(() => walk.keepBytes(bytes))
   }
   if (value instanceof Response) return later(() => readResponse(value, MAX_RESULT_SIZE))
-  if (isStream(value)) return later(() => readStream(value, MAX_RESULT_SIZE))
-  if (isThenable(value)) return later(() => value)
+  if (isStream(value)) {
+    hearFailure(value)
+    return later(() => readStream(value, MAX_RESULT_SIZE))
+  }
+  if (isThenable(value)) {
+    const promise = Promise.resolve(value)
+    // It is awaited in its turn: one that fails before, heard by nobody, would end the process.
+    promise.catch(() => {})
+    return later(() => promise)
+  }
   if (value instanceof Date)
     return Number.isNaN(value.getTime()) ? String(value) : value.toISOString()
   if (hasToJson(value)) return inner(value.toJSON(), place.put)

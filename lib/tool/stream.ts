@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { AppError } from '../core/errors.ts'
 
 /** The bytes that a value is, whichever of JavaScript's forms they have; undefined of all else. */
@@ -14,6 +15,14 @@ export const bytesOf = (value: object): Blob | undefined => {
 /** Whether a value comes in pieces over time: a web stream, one of Node's, an async generator. */
 export const isStream = (value: object): value is AsyncIterable<unknown> =>
   Symbol.asyncIterator in value
+
+/**
+ * Whoever reads a stream is told of its failure, also of one before. Until somebody reads, an error
+ * of one of Node's that nobody hears would end the process.
+ */
+export const hearFailure = (stream: object): void => {
+  if (stream instanceof EventEmitter) stream.on('error', () => {})
+}
 
 /**
  * All that a stream brings: its texts as one, its bytes as one, or the list of its values where it
@@ -41,9 +50,10 @@ export const readStream = async (
   return chunks
 }
 
+/** At least one: pieces without content would come without end. */
 const sizeOf = (chunk: unknown): number => {
-  if (typeof chunk === 'string') return chunk.length
-  return chunk instanceof Uint8Array ? chunk.byteLength : 1
+  if (typeof chunk === 'string') return chunk.length || 1
+  return chunk instanceof Uint8Array ? chunk.byteLength || 1 : 1
 }
 
 /** Types whose bytes are text, by what stands before the parameters. */

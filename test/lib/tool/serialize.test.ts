@@ -8,6 +8,7 @@ import {
   MAX_RESULT_VALUES,
   serialize,
 } from '../../../lib/tool/serialize.ts'
+import { readStream } from '../../../lib/tool/stream.ts'
 
 const keep = async (bytes: Blob): Promise<Json> => ({
   kept: Buffer.from(await bytes.arrayBuffer()).toString('latin1'),
@@ -175,6 +176,13 @@ test('a stream of no end is read only as far as a result may go', async () => {
   }
   await expect(serialized(endless())).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' })
   expect(read).toBe(MAX_RESULT_SIZE + 1024 * 1024)
+})
+
+test('nor is one whose pieces are empty read for ever', async () => {
+  const endless = async function* () {
+    for (;;) yield ''
+  }
+  await expect(readStream(endless(), 100)).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' })
 })
 
 test.each<[string, () => unknown, () => unknown]>([
