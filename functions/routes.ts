@@ -19,8 +19,9 @@ const ADMIN: Record<ResourceName, readonly Reach[]> = {
   principals: ['principals'],
   tools: ['principals'],
   settings: ['principals', 'agents', 'settings', 'manage-settings', 'audit'],
+  audit: ['principals', 'read-audit'],
   agents: ['principals', 'agents', 'manage-agents', 'manage-keys', 'list-settings'],
-  keys: ['principals', 'manage-keys'],
+  keys: ['principals', 'agents', 'manage-keys', 'audit'],
   tasks: ['principals', 'agents', 'tasks', 'list-tasks', 'calls', 'workflow'],
   approvals: [
     'principals',

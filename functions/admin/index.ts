@@ -5,6 +5,7 @@ export const resources = {
   principals: () => import('./principals.ts'),
   tools: () => import('./tools.ts'),
   settings: () => import('./settings.ts'),
+  audit: () => import('./audit.ts'),
   agents: () => import('./agents.ts'),
   keys: () => import('./keys.ts'),
   tasks: () => import('./tasks.ts'),

@@ -28,6 +28,7 @@ export const tool = defineTool({
       scope: 'principal',
       exposeToLlm: true,
       resolveAs: 'agent',
+      enumFor: 'target_agent_id',
     }),
   },
   operations: {

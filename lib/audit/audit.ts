@@ -48,5 +48,30 @@ export const auditWrite = (
   return { insert: whole, key: keyOf(owner, whole) }
 }
 
-export const listAudit = (owner: AuditOwner, page: { limit: number; cursor?: string }) =>
-  table.query(AuditEntry, { pk: `audit#${owner}`, newestFirst: true, ...page })
+/** Reads of the table for one page at most, where only some entries are asked for. */
+const MAX_READS = 10
+
+/**
+ * A page of an owner's log, the newest first; of entries with a target it may be short, and goes on
+ * at its cursor.
+ */
+export const listAudit = async (
+  owner: AuditOwner,
+  { limit, cursor, target }: { limit: number; cursor?: string; target?: string },
+): Promise<table.Page<AuditEntry>> => {
+  const items: AuditEntry[] = []
+  let next = cursor
+  // A read takes no more than has a place: what it passes over is never asked for again.
+  for (let reads = 0; reads < MAX_READS && items.length < limit; reads++) {
+    const page = await table.query(AuditEntry, {
+      pk: `audit#${owner}`,
+      newestFirst: true,
+      limit: limit - items.length,
+      ...(next === undefined ? {} : { cursor: next }),
+    })
+    items.push(...page.items.filter(entry => target === undefined || entry.target === target))
+    next = page.cursor
+    if (next === undefined) break
+  }
+  return { items, ...(next === undefined ? {} : { cursor: next }) }
+}

@@ -9,6 +9,7 @@ import { errorKind } from '../core/error-kind.ts'
 import { AppError } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
 import { log } from '../core/log.ts'
+import { invalid } from '../core/problems.ts'
 import type { Found, Key } from '../data/table.ts'
 import type { PrincipalId } from '../principal/principal.ts'
 import {
@@ -19,6 +20,7 @@ import {
   type OpenedSettings,
   openSettings,
 } from '../settings/cascade.ts'
+import { choiceProblems, choicesOf } from '../tool/choices.ts'
 import type { Operation, Tool } from '../tool/define.ts'
 import { validateArguments } from './arguments.ts'
 
@@ -63,6 +65,7 @@ export const admit = ({
   const settings = availableSettings(tool, cascade(tool, found, scopeOf(agent)))
   const operation = operationOf(tool, name, agentTool)
   const parameters = validateArguments(operation, values)
+  checkChoices(tool, operation, { parameters, settings })
   const { requiresApproval } = effectiveOperation(operation, agentTool.operations[operation.name])
   return { agent, tool, operation, parameters, settings, requiresApproval }
 }
@@ -103,6 +106,17 @@ const saysAvailable = (tool: Tool, { values }: OpenedSettings): boolean => {
     log('warn', 'availability-failed', { tool: tool.name, ...errorKind(error) })
     return false
   }
+}
+
+/** Refuses what the tool's settings don't leave to choose. */
+const checkChoices = (
+  tool: Tool,
+  operation: Operation,
+  { parameters, settings }: Pick<Admission, 'parameters' | 'settings'>,
+): void => {
+  const problems = choiceProblems(choicesOf(tool, settings.values), parameters)
+  if (problems.length > 0)
+    throw invalid(`The arguments of "${operation.name}" are not valid.`, problems)
 }
 
 export const scopeOf = (agent: Agent) => ({ agentId: agent.id, principalId: agent.principalId })

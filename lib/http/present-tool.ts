@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { LAYER_KINDS, layersOf } from '../settings/layer.ts'
 import type { Operation, Tool } from '../tool/define.ts'
 import { mcpAnnotations } from '../tool/dialect/mcp.ts'
 import { operationSchema } from '../tool/schema.ts'
@@ -23,7 +24,7 @@ const OperationView = z
   })
   .meta({ id: 'Operation' })
 
-const SettingView = z
+export const SettingView = z
   .object({
     key: z.string(),
     type: z.enum(['text', 'textarea', 'number', 'password', 'select', 'multi-select', 'toggle']),
@@ -33,8 +34,13 @@ const SettingView = z
     default: SettingValue.nullable().describe('A password’s is told to nobody.'),
     options: z.array(z.string()).nullable(),
     scope: z.enum(['any', 'principal', 'agent']).describe('Where it may be edited.'),
+    layers: z.array(z.enum(LAYER_KINDS)).describe('The layers that it may be edited at.'),
     expose_to_llm: z.boolean(),
     resolve_as: z.enum(['agent', 'skill', 'raw']).describe('What the ids in its value name.'),
+    enum_for: z
+      .string()
+      .nullable()
+      .describe('The parameter that models may give these values alone.'),
   })
   .meta({ id: 'SettingDefinition' })
 
@@ -88,7 +94,7 @@ const presentOperation = (tool: Tool, operation: Operation): ToolView['operation
   parameter_schema: operationSchema(operation),
 })
 
-const presentDefinition = ([key, definition]: [
+export const presentDefinition = ([key, definition]: [
   string,
   SettingDefinition,
 ]): ToolView['settings'][number] => {
@@ -102,7 +108,9 @@ const presentDefinition = ([key, definition]: [
     default: value ?? null,
     options: definition.options ? [...definition.options] : null,
     scope: definition.scope ?? 'any',
+    layers: [...layersOf(definition.scope)],
     expose_to_llm: definition.exposeToLlm ?? false,
     resolve_as: definition.resolveAs ?? 'raw',
+    enum_for: definition.enumFor ?? null,
   }
 }

@@ -5,6 +5,7 @@ export const TAGS = {
   Tools: 'What there is to enable for agents.',
   Settings:
     'What configures a tool. Later layers win: the declared default, the instance, the owner, the agent.',
+  Audit: 'Who changed what, when, from what and to what.',
   Agents: 'Models with a system prompt, tools and limits.',
   Tasks: 'Pieces of an agent’s work, from a prompt to a final response.',
   Approvals: 'Tool calls, and what people decide about them.',

@@ -30,6 +30,8 @@ export const PERMISSIONS = {
   'manage-agents': KEEPERS,
   /** Change the principal's own settings and model configurations. */
   'manage-settings': KEEPERS,
+  /** See who changed what of all this. */
+  audit: KEEPERS,
   /** Make and revoke public links, delete media. */
   'manage-media': KEEPERS,
   /** Take members in and out, change their roles, rename the group; not what makes owners. */

@@ -1,9 +1,9 @@
 import { canonicalJson } from '../core/canonical-json.ts'
 import { AppError } from '../core/errors.ts'
-import type { Id } from '../core/ids.ts'
 import type { Found, Key } from '../data/table.ts'
 import type { Tool } from '../tool/define.ts'
 import { invalidValue, type SettingDefinition, type SettingValue } from '../tool/setting.ts'
+import type { Names } from './agent-ids.ts'
 import {
   type Entry,
   kindOfLayer,
@@ -12,11 +12,12 @@ import {
   layerKey,
   layerOf,
   MASK,
+  ownersOf,
+  type Scope,
 } from './layer.ts'
 import { decrypt, fingerprint } from './secret.ts'
 
-/** Whose settings apply: an agent's and its principal's, or fewer where someone only looks. */
-export type Scope = { principalId?: Id<'user'> | Id<'group'>; agentId?: Id<'agent'> }
+export type { Scope } from './layer.ts'
 
 export type Source = 'default' | LayerKind
 
@@ -84,11 +85,14 @@ export const openSettings = (tool: Tool, effective: Record<string, Effective>): 
   return { values, secrets, fingerprint: fingerprint(canonicalJson([tool.name, values])) }
 }
 
-/** The lines at the end of a tool's description that tell a model how it is configured. */
-export const configurationLines = (effective: Record<string, Effective>): string => {
+/**
+ * The lines at the end of a tool's description that tell a model how it is configured; ids stand
+ * behind their names, since a model needs both.
+ */
+export const configurationLines = (effective: Record<string, Effective>, names: Names): string => {
   const lines = Object.values(effective)
     .filter(({ definition }) => definition.exposeToLlm)
-    .map(({ definition, value }) => `- ${definition.label}: ${shown(value)}`)
+    .map(setting => `- ${setting.definition.label}: ${shown(setting, names)}`)
   return lines.length > 0 ? ['[Effective Configuration]', ...lines].join('\n') : ''
 }
 
@@ -97,12 +101,6 @@ export const maskedValue = ({ definition, value }: Effective): SettingValue | nu
   if (value === undefined) return null
   return definition.type === 'password' ? MASK : value
 }
-
-const ownersOf = ({ principalId, agentId }: Scope): LayerOwner[] => [
-  'global',
-  ...(principalId ? [principalId] : []),
-  ...(agentId ? [agentId] : []),
-]
 
 const openSetting = (
   tool: string,
@@ -126,7 +124,16 @@ const openSetting = (
   return opened
 }
 
-const shown = (value: SettingValue | undefined): string => {
+const shown = ({ definition, value }: Effective, names: Names): string => {
   if (value === undefined) return '(not configured)'
-  return Array.isArray(value) ? value.join(', ') : String(value)
+  const texts = [value].flat().map(String)
+  return definition.resolveAs === 'agent'
+    ? texts.map(id => labelOf(id, names)).join(', ')
+    : texts.join(', ')
+}
+
+/** An id as a model reads it: after its name, where it has one. */
+export const labelOf = (id: string, names: Names): string => {
+  const { name, isKnown } = names(id)
+  return isKnown ? `${name} (${id})` : name
 }

@@ -1,16 +1,16 @@
 import * as z from 'zod'
-import { type Clock, isoNow, systemClock } from '../core/clock.ts'
 import type { Id } from '../core/ids.ts'
-import { invalid, type Problem } from '../core/problems.ts'
-import * as table from '../data/table.ts'
-import type { Tool } from '../tool/define.ts'
-import { invalidValue, type SettingDefinition, type SettingValue } from '../tool/setting.ts'
-import { encrypt } from './secret.ts'
+import type * as table from '../data/table.ts'
+import type { SettingScope } from '../tool/setting.ts'
 
 /** A layer of the cascade, later ones win: the instance, the owning principal, the agent. */
-export type LayerKind = 'global' | 'principal' | 'agent'
+export const LAYER_KINDS = ['global', 'principal', 'agent'] as const
+export type LayerKind = (typeof LAYER_KINDS)[number]
 /** A layer's owner; `global` has none and owns itself. */
 export type LayerOwner = 'global' | Id<'user'> | Id<'group'> | Id<'agent'>
+
+/** Whose settings apply: an agent's and its principal's, or fewer where someone only looks. */
+export type Scope = { principalId?: Id<'user'> | Id<'group'>; agentId?: Id<'agent'> }
 
 const Entry = z.object({
   /** A password's ciphertext, or the value itself. */
@@ -20,8 +20,10 @@ const Entry = z.object({
 })
 export type Entry = z.infer<typeof Entry>
 
-/** One tool's settings at one layer. Each entry is an attribute of its own: writes don't collide. */
-const Layer = z.record(z.string(), z.unknown()).transform(item => ({
+/** One tool's settings at one layer, each entry an attribute of its own. */
+export const Layer = z.record(z.string(), z.unknown()).transform(item => ({
+  /** Rises by one with each change; 0 before the first. */
+  version: z.int().default(0).parse(item[VERSION]),
   entries: Object.fromEntries(
     Object.entries(item).flatMap(([name, value]) =>
       name.startsWith(PREFIX) ? [[name.slice(PREFIX.length), Entry.parse(value)]] : [],
@@ -31,6 +33,12 @@ const Layer = z.record(z.string(), z.unknown()).transform(item => ({
 export type Layer = z.infer<typeof Layer>
 
 const PREFIX = 'entry_'
+/** The attribute that holds the entry of a key. */
+export const attributeOf = (key: string): string => PREFIX + key
+export const VERSION = 'version'
+/** A layer that nobody has written to. */
+export const EMPTY_LAYER: Layer = { version: 0, entries: {} }
+
 /** How a password reads in every answer; written, it keeps what is there. */
 export const MASK = '***'
 
@@ -49,53 +57,27 @@ export const kindOfLayer = (owner: LayerOwner): LayerKind => {
   return owner.startsWith('agent_') ? 'agent' : 'principal'
 }
 
-/**
- * Replaces the named settings of one tool at one layer; `null` and `""` remove a value there, so
- * that the cascade resumes; `***` keeps a password. All changes are checked before any is
- * written: an unknown key, a value of the wrong shape or a layer where a key has no place is
- * VALIDATION_ERROR, with every problem listed.
- */
-export const writeLayer = async (
-  tool: Tool,
-  owner: LayerOwner,
-  changes: Record<string, unknown>,
-  { by, clock = systemClock }: { by: string; clock?: Clock },
-): Promise<void> => {
-  const set: Record<string, Entry> = {}
-  const remove: string[] = []
-  const problems: Problem[] = []
-  for (const [key, value] of Object.entries(changes)) {
-    const definition = Object.hasOwn(tool.settings, key) ? tool.settings[key] : undefined
-    const problem = problemWith(tool, definition, kindOfLayer(owner), value)
-    if (problem !== undefined) problems.push({ field: key, message: problem })
-    else if (value === null || value === '') remove.push(PREFIX + key)
-    else if (definition?.type !== 'password' || value !== MASK) {
-      const secret = definition?.type === 'password'
-      const stored = secret ? encrypt(String(value), { layer: owner, tool: tool.name, key }) : value
-      set[PREFIX + key] = { value: stored as SettingValue, updatedAt: isoNow(clock), updatedBy: by }
-    }
-  }
-  if (problems.length > 0) throw invalid('Nothing was saved.', problems)
-  if (Object.keys(set).length + remove.length === 0) return
-  await table.update(Layer, layerKey(tool.name, owner), { set, remove }, { create: true })
-}
+/** Whose layers make a scope's cascade, the weakest first. */
+export const ownersOf = ({ principalId, agentId }: Scope): LayerOwner[] => [
+  'global',
+  ...(principalId ? [principalId] : []),
+  ...(agentId ? [agentId] : []),
+]
 
-const problemWith = (
-  tool: Tool,
-  definition: SettingDefinition | undefined,
-  layer: LayerKind,
-  value: unknown,
-): string | undefined => {
-  if (!definition) {
-    const known = Object.keys(tool.settings)
-    return known.length > 0
-      ? `is no setting of ${tool.name}, which has: ${known.join(', ')}.`
-      : `is no setting of ${tool.name}, which has none.`
+/** Whose layer a scope's own is: the strongest of them. */
+export const ownerOf = ({ principalId, agentId }: Scope): LayerOwner =>
+  agentId ?? principalId ?? 'global'
+
+/** The layers at which a setting of this scope may be edited. */
+export const layersOf = (scope: SettingScope = 'any'): readonly LayerKind[] => {
+  switch (scope) {
+    case 'any':
+      return LAYER_KINDS
+    case 'principal':
+      return ['principal', 'agent']
+    case 'agent':
+      return ['agent']
+    default:
+      return scope satisfies never
   }
-  const scope = definition.scope ?? 'any'
-  if ((scope === 'principal' && layer === 'global') || (scope === 'agent' && layer !== 'agent'))
-    return `has no place at the ${layer} layer; set it ${scope === 'agent' ? 'on the agent' : 'for the principal or on the agent'}.`
-  if (value === null || value === '') return undefined
-  if (definition.type === 'password' && value === MASK) return undefined
-  return invalidValue(definition, value)
 }

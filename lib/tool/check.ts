@@ -6,7 +6,7 @@ import type { Operation, Tool } from './define.ts'
 import { operationProblem, settingProblem, toolProblem } from './options.ts'
 import { schemaProblem } from './parameters.ts'
 import { FIND_TOOLS } from './search.ts'
-import { invalidValue } from './setting.ts'
+import { invalidValue, type SettingDefinition } from './setting.ts'
 
 const NAME_PATTERN = /^[a-z][a-z0-9_]*$/
 /** Throws INVALID_DEFINITION where a declaration breaks a rule, naming the tool and what to change. */
@@ -48,6 +48,8 @@ export const checkTool = (tool: Tool): void => {
       fail(`the password "${key}" can't be exposed to a model; remove exposeToLlm.`)
     const problem = definition.default !== undefined && invalidValue(definition, definition.default)
     if (problem) fail(`the default of the setting "${key}" ${problem}`)
+    const misfit = definition.enumFor !== undefined && enumProblem(tool, definition)
+    if (misfit) fail(`the setting "${key}" ${misfit}`)
   }
   checkSharedParameters(operations, fail)
 }
@@ -59,6 +61,26 @@ const checkOperation = (tool: Tool, operation: Operation, fail: (problem: string
       `the operation "${name}" has a parameter "${tool.discriminator}", which names the operation. ` +
         'Rename the parameter, or give the tool another discriminator.',
     )
+}
+
+/** What is wrong with what a setting lists values for: a parameter that is a text, or texts. */
+const enumProblem = (
+  { settings, operations }: Tool,
+  { type, enumFor: name = '' }: SettingDefinition,
+): string | undefined => {
+  if (type !== 'multi-select')
+    return 'lists the values of a parameter ("enumFor"): make it a multi-select.'
+  if (Object.values(settings).filter(({ enumFor }) => enumFor === name).length > 1)
+    return `lists the values of "${name}" ("enumFor"), and another setting does so, too.`
+  const schemas = Object.values(operations).flatMap(({ parameters: { shape } }) =>
+    Object.hasOwn(shape, name) ? [z.toJSONSchema(shape[name], { io: 'input' })] : [],
+  )
+  if (schemas.length === 0)
+    return `lists the values of "${name}" ("enumFor"), which is no parameter of any operation.`
+  const isText = (schema: unknown) => (schema as { type?: unknown } | undefined)?.type === 'string'
+  return schemas.every(schema => isText(schema.type === 'array' ? schema.items : schema))
+    ? undefined
+    : `lists the values of "${name}" ("enumFor"), which must be a text or a list of texts.`
 }
 
 /** One flat schema has one place for each name, so a shared name needs one schema. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Operation, Tool } from './define.ts'
 import { MAX_RESULT_SIZE } from './serialize.ts'
-import type { SettingDefinition } from './setting.ts'
+import { type SettingDefinition, SKILL_PATTERN } from './setting.ts'
 
 /** What an operation may take at most: whoever asks waits for it, and API Gateway for 30 seconds. */
 export const MAX_AWAITED_SECONDS = 25
@@ -10,8 +10,6 @@ const MIN_MEMORY_MB = 128
 const MAX_MEMORY_MB = 10_240
 /** What a model may be shown of one result, in characters; the most is all that a result may have. */
 const MIN_RESULT_CHARS = 1_000
-/** A skill's name, as agentskills.io has it: 1 to 64 letters, digits and single hyphens within. */
-const SKILL_PATTERN = /^(?=.{1,64}$)[a-z0-9]+(?:-[a-z0-9]+)*$/
 
 /** What is wrong with a value, as the end of a sentence about it; undefined where nothing is. */
 type Rule = (value: unknown) => string | undefined
@@ -103,6 +101,7 @@ const SETTING_RULES: Record<keyof SettingDefinition, Rule> = {
   scope: optional(oneOf('any', 'principal', 'agent')),
   exposeToLlm: optional(flag),
   resolveAs: optional(oneOf('agent', 'skill', 'raw')),
+  enumFor: optional(text),
 }
 
 export const toolProblem = (tool: Tool) => problemIn(tool, TOOL_RULES)

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { type Choices, withChoices } from './choices.ts'
 import type { Operation, Tool } from './define.ts'
 import type { JsonSchema } from './dialect/json-schema.ts'
 
@@ -45,9 +46,14 @@ const emitted = new WeakMap<Operation, ObjectSchema>()
  * The one flat schema that a model sees for a tool: where the tool declares two or more
  * operations the discriminator comes first, then all parameters in order of first appearance.
  * What only some operations require is said in its description. With a single operation enabled
- * the discriminator may be omitted.
+ * the discriminator may be omitted. What settings leave to choose from stands in the parameter
+ * that it is for, ids called by their `label`.
  */
-export const toolSchema = (tool: Tool, enabled: Operation[]): ObjectSchema => {
+export const toolSchema = (
+  tool: Tool,
+  enabled: Operation[],
+  { choices = {}, label = value => value }: Offered = {},
+): ObjectSchema => {
   const $defs: Record<string, JsonSchema> = {}
   const users = enabled.map(operation => {
     const own = withSharedDefs(operationSchema(operation), $defs)
@@ -66,7 +72,9 @@ export const toolSchema = (tool: Tool, enabled: Operation[]): ObjectSchema => {
       return property ? [{ operation, property, required: required.includes(name) }] : []
     })
     if (uses.length === enabled.length && uses.every(use => use.required)) required.push(name)
-    properties[name] = sharedProperty(uses, enabled.length)
+    const property = sharedProperty(uses, enabled.length)
+    const choice = Object.hasOwn(choices, name) ? choices[name] : undefined
+    properties[name] = choice ? withChoices(property, choice, label) : property
   }
   return {
     type: 'object',
@@ -76,6 +84,9 @@ export const toolSchema = (tool: Tool, enabled: Operation[]): ObjectSchema => {
     ...(Object.keys($defs).length > 0 ? { $defs } : {}),
   }
 }
+
+/** What a tool's settings leave to choose from, and what ids in it are called. */
+export type Offered = { choices?: Choices; label?: (id: string) => string }
 
 /** Whether calls of this tool say which operation they mean. */
 const hasDiscriminator = (tool: Tool): boolean => Object.keys(tool.operations).length > 1

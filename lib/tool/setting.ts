@@ -1,7 +1,12 @@
+import { idOf } from '../core/ids.ts'
+
 /** Where a setting may be edited: at every layer, not at the global one, or on the agent alone. */
 export type SettingScope = 'any' | 'principal' | 'agent'
 
-/** What the ids in a setting's value name; `raw` values are shown as they are. */
+/**
+ * What a setting's texts name: agents by their ids, which are shown with their names; skills by
+ * their names; `raw` ones nothing.
+ */
 export type SettingResolution = 'agent' | 'skill' | 'raw'
 
 export type SettingType =
@@ -32,6 +37,11 @@ export type SettingDefinition = Common & {
   default?: SettingValue
   /** The values that a select or multi-select may take; absent, any text. */
   options?: readonly string[]
+  /**
+   * The parameter whose values this multi-select lists: models are offered those alone, with their
+   * names, and a call with another is refused. While the setting is unset, any value will do.
+   */
+  enumFor?: string
 }
 
 type Value<Type extends SettingType> = Type extends 'number'
@@ -53,7 +63,13 @@ export type SettingValues<Settings extends Record<string, SettingDefinition>> = 
 
 const builder =
   <Type extends SettingType>(type: Type) =>
-  <const Options extends Common & { default?: Value<Type>; options?: readonly string[] }>(
+  <
+    const Options extends Common & {
+      default?: Value<Type>
+      options?: readonly string[]
+      enumFor?: string
+    },
+  >(
     options: Options,
   ): Setting<Type, Options> => ({ ...options, type })
 
@@ -68,6 +84,10 @@ export const setting = {
   multiSelect: builder('multi-select'),
   toggle: builder('toggle'),
 }
+
+/** A skill's name, as agentskills.io has it: 1 to 64 letters, digits and single hyphens within. */
+export const SKILL_PATTERN = /^(?=.{1,64}$)[a-z0-9]+(?:-[a-z0-9]+)*$/
+const AgentId = idOf('agent')
 
 /** One value's length at most, in characters: a layer's item stays far below 400 KB. */
 export const MAX_VALUE_CHARS = 8_192
@@ -87,7 +107,25 @@ export const invalidValue = (definition: SettingDefinition, value: unknown): str
   if (text.length > MAX_VALUE_CHARS) return `must be at most ${MAX_VALUE_CHARS} characters long.`
   if (type === 'password' && text.trim().length < MIN_SECRET_CHARS)
     return `must be at least ${MIN_SECRET_CHARS} characters long, or it could not be kept out of what the tool says.`
-  if (!type.endsWith('select') || !options) return undefined
-  const stray = texts.find(text => !options.includes(text))
-  return stray === undefined ? undefined : `must be of: ${options.join(', ')}.`
+  if (options && type.endsWith('select') && !texts.every(text => options.includes(text)))
+    return `must be of: ${options.join(', ')}.`
+  return unresolvable(definition, texts)
+}
+
+/** Why texts can't name what the setting says that they do, or undefined. */
+const unresolvable = ({ resolveAs = 'raw' }: SettingDefinition, texts: string[]) => {
+  switch (resolveAs) {
+    case 'agent':
+      return texts.every(text => AgentId.safeParse(text).success)
+        ? undefined
+        : 'must name agents by their ids, such as GET /api/v1/agents lists.'
+    case 'skill':
+      return texts.every(text => SKILL_PATTERN.test(text))
+        ? undefined
+        : `must name skills, each ${SKILL_PATTERN}.`
+    case 'raw':
+      return undefined
+    default:
+      return resolveAs satisfies never
+  }
 }

@@ -1,4 +1,4 @@
-import type { Agent } from '../agent/agent.ts'
+import { type Agent, getAgents } from '../agent/agent.ts'
 import { listAgentTools } from '../agent/agent-tool.ts'
 import { availableSettings, enabledOperations, scopeOf } from '../call/gate.ts'
 import { isRefusal } from '../core/errors.ts'
@@ -6,12 +6,21 @@ import { errorFields, log } from '../core/log.ts'
 import { batchGet } from '../data/table.ts'
 import type { ModelTool } from '../llm/model.ts'
 import { dialectOf } from '../llm/provider.ts'
-import { cascade, cascadeKeys, configurationLines } from '../settings/cascade.ts'
+import { type Names, readNames } from '../settings/agent-ids.ts'
+import {
+  cascade,
+  cascadeKeys,
+  configurationLines,
+  type Effective,
+  labelOf,
+  type OpenedSettings,
+} from '../settings/cascade.ts'
+import { choicesOf } from '../tool/choices.ts'
 import type { Operation, Tool } from '../tool/define.ts'
 import { type Adapted, adapt, type Dialect } from '../tool/dialect/adapt.ts'
 import { aliasesOf } from '../tool/dialect/names.ts'
 import { findTool, type ToolRegistry } from '../tool/registry.ts'
-import { toolSchema } from '../tool/schema.ts'
+import { type Offered, toolSchema } from '../tool/schema.ts'
 
 /** A tool as one agent's model may be offered it: under a name and a schema of its provider's. */
 export type Offer = {
@@ -30,7 +39,8 @@ export type Catalogue = Map<string, Candidate>
 
 /**
  * What an agent's model may call: its enabled tools that are available, with their enabled
- * operations. One query for the agent's tools, one batched read for all their settings.
+ * operations. One query for the agent's tools, one batched read for all their settings, and one
+ * for the agents that those name, where they name any.
  */
 export const readCatalogue = async (agent: Agent, registry: ToolRegistry): Promise<Catalogue> => {
   const agentTools = (await listAgentTools(agent.id)).filter(({ enabled }) => enabled)
@@ -48,27 +58,51 @@ export const readCatalogue = async (agent: Agent, registry: ToolRegistry): Promi
     dialect,
     present.map(({ tool }) => tool.name),
   )
-  const tools = new Map(present.map(({ agentTool, tool }) => [tool.name, { agentTool, tool }]))
+  const tools = new Map(
+    present.map(({ agentTool, tool }) => [
+      tool.name,
+      { agentTool, tool, effective: cascade(tool, found, scope) },
+    ]),
+  )
+  const told = [...tools.values()].flatMap(({ effective }) =>
+    Object.values(effective).filter(isTold),
+  )
+  const names = await readNames(told, scope, getAgents)
   return new Map(
     [...aliases].flatMap(([alias, name]): [string, Candidate][] => {
-      const { tool, agentTool } = tools.get(name) ?? {}
-      if (!tool) return []
-      const effective = cascade(tool, found, scope)
+      const { tool, agentTool, effective } = tools.get(name) ?? {}
+      if (!tool || !effective) return []
       const enabled = enabledOperations(tool, agentTool)
-      if (enabled.length === 0 || !isAvailable(() => availableSettings(tool, effective))) return []
-      const configuration = configurationLines(effective)
-      const offer = (only = enabled) => offerOf(tool, only, { alias, dialect, configuration })
+      const settings = enabled.length > 0 ? whatIsAvailable(tool, effective) : undefined
+      if (!settings) return []
+      const configuration = configurationLines(effective, names)
+      const offered = { choices: choicesOf(tool, settings.values), label: labelFrom(names) }
+      const offer = (only = enabled) =>
+        offerOf(tool, only, { alias, dialect, configuration, offered })
       return [[alias, { tool, enabled, offer }]]
     }),
   )
 }
 
+const labelFrom = (names: Names) => (id: string) => labelOf(id, names)
+
+/** Whether a model is told of the agents that a setting names. */
+const isTold = ({ definition: { exposeToLlm, enumFor } }: Effective): boolean =>
+  exposeToLlm === true || enumFor !== undefined
+
+type Presentation = {
+  alias: string
+  dialect: Dialect
+  configuration: string
+  offered: Required<Offered>
+}
+
 const offerOf = (
   tool: Tool,
   enabled: Operation[],
-  { alias, dialect, configuration }: { alias: string; dialect: Dialect; configuration: string },
+  { alias, dialect, configuration, offered }: Presentation,
 ): Offer => {
-  const { schema, strict, notes, fromWire } = adapted(tool, enabled, dialect)
+  const { schema, strict, notes, fromWire } = adapted(tool, enabled, { dialect, offered })
   const description = [
     tool.description,
     ...(enabled.length === 1 ? enabled.map(operation => operation.description) : []),
@@ -89,11 +123,16 @@ const offerOf = (
 }
 
 /** Adapting a schema takes time, and is asked for again in every tick of every task. */
-const adapted = (tool: Tool, enabled: Operation[], dialect: Dialect): Adapted => {
+const adapted = (
+  tool: Tool,
+  enabled: Operation[],
+  { dialect, offered: { choices, label } }: { dialect: Dialect; offered: Required<Offered> },
+): Adapted => {
   const known = adaptations.get(tool) ?? new Map<string, Adapted>()
   adaptations.set(tool, known)
-  const key = [dialect, ...enabled.map(({ name }) => name)].join(' ')
-  const adaptation = known.get(key) ?? adapt(dialect, toolSchema(tool, enabled))
+  const told = Object.values(choices).map(({ values }) => values.map(label))
+  const key = JSON.stringify([dialect, enabled.map(({ name }) => name), choices, told])
+  const adaptation = known.get(key) ?? adapt(dialect, toolSchema(tool, enabled, { choices, label }))
   // Which operations are offered together differs by agent and by step, so there may be many.
   if (known.size === MAX_ADAPTATIONS) known.clear()
   known.set(key, adaptation)
@@ -104,14 +143,16 @@ const adaptations = new WeakMap<Tool, Map<string, Adapted>>()
 /** Of one tool, kept in a function's memory. */
 const MAX_ADAPTATIONS = 100
 
-/** A tool that can't run now is not offered; why stands in the log. */
-const isAvailable = (check: () => unknown): boolean => {
+/** The settings of a tool that can run now; any other is not offered, and why stands in the log. */
+const whatIsAvailable = (
+  tool: Tool,
+  effective: Record<string, Effective>,
+): OpenedSettings | undefined => {
   try {
-    check()
-    return true
+    return availableSettings(tool, effective)
   } catch (error) {
     if (!isRefusal(error)) throw error
     log('warn', 'tool-not-offered', errorFields(error))
-    return false
+    return undefined
   }
 }

@@ -53,18 +53,28 @@ const WALK: Record<string, Row> = {
   'GET /api/v1/tools/{tool}': { expected: EVERYONE },
   'GET /api/v1/tools/{tool}/settings': { expected: ADMINS },
   'PUT /api/v1/tools/{tool}/settings': { expected: ADMINS, body: () => ({ timezone: 'UTC' }) },
+  'DELETE /api/v1/tools/{tool}/settings/{key}': { expected: ADMINS },
+  'DELETE /api/v1/tools/{tool}/settings': { expected: ADMINS },
   'GET /api/v1/principals/{id}/tools/{tool}/settings': { expected: GOVERNORS, id: 'principal' },
   'PUT /api/v1/principals/{id}/tools/{tool}/settings': {
     expected: GOVERNORS,
     id: 'principal',
     body: () => ({ timezone: 'UTC' }),
   },
+  'DELETE /api/v1/principals/{id}/tools/{tool}/settings/{key}': {
+    expected: GOVERNORS,
+    id: 'principal',
+  },
+  'DELETE /api/v1/principals/{id}/tools/{tool}/settings': { expected: GOVERNORS, id: 'principal' },
   'GET /api/v1/agents/{id}/tools/{tool}/settings': { expected: GOVERNORS, id: 'agent' },
   'PUT /api/v1/agents/{id}/tools/{tool}/settings': {
     expected: GOVERNORS,
     id: 'agent',
     body: () => ({ timezone: 'UTC' }),
   },
+  'DELETE /api/v1/agents/{id}/tools/{tool}/settings/{key}': { expected: GOVERNORS, id: 'agent' },
+  'DELETE /api/v1/agents/{id}/tools/{tool}/settings': { expected: GOVERNORS, id: 'agent' },
+  'GET /api/v1/audit': { expected: ADMINS },
   'GET /api/v1/agents': { expected: USERS },
   'POST /api/v1/agents': {
     expected: [...NO_KEY, 403, 403, 201, 201, 201, 201],
@@ -184,6 +194,7 @@ describe('every route, by every kind of caller', () => {
       .replace('{id}', row.id ? ids[row.id] : '')
       .replace('{tool}', 'time')
       .replace('{operation}', 'now')
+      .replace('{key}', 'timezone')
       .replace('{file}', 'start.js')
     const isRefused = wanted !== 'in' && Number(wanted) >= 400
     const before = isRefused ? await quietSnapshot() : {}

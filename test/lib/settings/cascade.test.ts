@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from 'vitest'
 import * as z from 'zod'
 import { newId } from '../../../lib/core/ids.ts'
 import * as table from '../../../lib/data/table.ts'
+import { namesIn } from '../../../lib/settings/agent-ids.ts'
 import {
   cascade,
   cascadeKeys,
@@ -12,7 +13,8 @@ import {
   openSettings,
   type Scope,
 } from '../../../lib/settings/cascade.ts'
-import { type LayerOwner, layerKey, writeLayer } from '../../../lib/settings/layer.ts'
+import { type LayerOwner, layerKey } from '../../../lib/settings/layer.ts'
+import { writeLayer } from '../../../lib/settings/write.ts'
 import type { Tool } from '../../../lib/tool/define.ts'
 import { MAX_VALUE_CHARS, MIN_SECRET_CHARS } from '../../../lib/tool/setting.ts'
 import { clockAt, useLocalTable } from '../../local-table.ts'
@@ -30,8 +32,15 @@ beforeEach(async () => {
   await table.remove(layerKey(tool.name, 'global'))
 })
 
+const noAgents = async () => new Map()
 const write = (owner: LayerOwner, changes: Record<string, unknown>) =>
-  writeLayer(tool, owner, changes, { by: 'user_1', clock })
+  writeLayer(tool, scopeAt(owner), changes, { by: 'user_1', readAgents: noAgents, clock })
+
+/** The scope whose own layer is this owner's. */
+const scopeAt = (owner: LayerOwner): Scope => {
+  if (owner === 'global') return {}
+  return owner === scope.agentId ? scope : { principalId: scope.principalId }
+}
 
 const effective = async (of: Scope = scope) =>
   cascade(tool, await table.batchGet(cascadeKeys(tool.name, of)), of)
@@ -218,7 +227,7 @@ test('a stored value that is no longer valid names its key and layer', async () 
 
 test('the model reads what is exposed to it, and nothing else', async () => {
   await write(scope.agentId, { folders: ['in', 'out'], token: 'hunter2', limit: 7 })
-  expect(configurationLines(await effective())).toBe(
+  expect(configurationLines(await effective(), namesIn(scope, new Map()))).toBe(
     [
       '[Effective Configuration]',
       '- Sender: nobody@example.com',
