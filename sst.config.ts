@@ -86,7 +86,9 @@ const functionMaker = async (prefix: string, { data, objects }: Stores, publicUr
   const { variablesOf } = await import('./lib/deploy/environment.ts')
   const { functionComponent, functionName } = await import('./lib/deploy/names.ts')
   const { permissionsOf } = await import('./lib/deploy/permissions.ts')
-  const { KEYRING_SECRETS, PROVIDER_SECRETS } = await import('./lib/deploy/secrets.ts')
+  const { KEYRING_SECRETS, PROVIDER_SECRETS, SIGN_IN_SECRETS } = await import(
+    './lib/deploy/secrets.ts'
+  )
   const { partition } = aws.getPartitionOutput()
   const { region } = aws.getRegionOutput()
   const { accountId } = aws.getCallerIdentityOutput()
@@ -103,6 +105,14 @@ const functionMaker = async (prefix: string, { data, objects }: Stores, publicUr
     ESPALIER_LINK_KEYS: new sst.Secret(KEYRING_SECRETS.ESPALIER_LINK_KEYS).value,
     ESPALIER_PUBLIC_URL: publicUrl,
     ESPALIER_FETCH_ALLOW: process.env.ESPALIER_FETCH_ALLOW ?? '',
+    ESPALIER_OIDC_ISSUER: process.env.ESPALIER_OIDC_ISSUER ?? '',
+    ESPALIER_OIDC_CLIENT_ID: process.env.ESPALIER_OIDC_CLIENT_ID ?? '',
+    ESPALIER_OIDC_CLIENT_SECRET: new sst.Secret(SIGN_IN_SECRETS.ESPALIER_OIDC_CLIENT_SECRET, '')
+      .value,
+    ESPALIER_OIDC_SCOPE: process.env.ESPALIER_OIDC_SCOPE ?? '',
+    ESPALIER_OIDC_ALLOW: process.env.ESPALIER_OIDC_ALLOW ?? '',
+    ESPALIER_CLAIM_SECRET: new sst.Secret(SIGN_IN_SECRETS.ESPALIER_CLAIM_SECRET, '').value,
+    ESPALIER_RATE_LIMITS: process.env.ESPALIER_RATE_LIMITS ?? '',
   }
   const providerKeys = PROVIDER_SECRETS.map(({ secret, variable }) => ({
     variable,

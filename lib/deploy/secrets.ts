@@ -7,6 +7,12 @@ export const KEYRING_SECRETS = {
   ESPALIER_LINK_KEYS: 'LinkKeys',
 } as const
 
+/** The secrets of signing in; without them nobody signs in, or claims to be the first admin. */
+export const SIGN_IN_SECRETS = {
+  ESPALIER_OIDC_CLIENT_SECRET: 'OidcClientSecret',
+  ESPALIER_CLAIM_SECRET: 'ClaimSecret',
+} as const
+
 const pascalCase = (text: string): string =>
   text
     .split('-')
