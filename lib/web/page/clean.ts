@@ -24,6 +24,12 @@ const DROPPED = new Set(
   'html head body title meta link base frame source track param area col wbr form label'.split(' '),
 )
 const EMPTY = new Set(['br', 'hr', 'img', 'input'])
+/**
+ * Blanks in a row, and breaks with nothing between, that are kept: what lays the page out looks at
+ * each of a row as often as the row is long. In preformatted text they may matter.
+ */
+export const MAX_BLANKS = { usual: 1, preformatted: 200 }
+export const MAX_BREAKS = 50
 const INDENTING = new Set(['blockquote', 'ul', 'ol'])
 const KEPT_ATTRIBUTES = [
   'class',
@@ -71,7 +77,19 @@ export const cleanPage = async (html: string): Promise<CleanPage> => {
   let socialTitle = ''
   let inTitle = false
   let base: string | undefined
+  let blanks = 0
+  let breaks = 0
 
+  /** Counts on from one text to the next: an entity is one by itself, and tags stand between. */
+  const withFewBlanks = (text: string): string => {
+    const most = stack.includes('pre') ? MAX_BLANKS.preformatted : MAX_BLANKS.usual
+    return text.replaceAll(/(\s+)|\S+/g, (run, white?: string) => {
+      const room = most - blanks
+      blanks = white ? blanks + white.length : 0
+      if (!white) breaks = 0
+      return white ? white.slice(0, Math.max(room, 0)) : run
+    })
+  }
   const emit = (part: string) => {
     pieces += 1
     parts.push(part)
@@ -94,6 +112,7 @@ export const cleanPage = async (html: string): Promise<CleanPage> => {
       }
       const ended = endedBy(name, stack)
       if (ended >= 0) closeFrom(ended)
+      if (name === 'br' && ++breaks > MAX_BREAKS) return
       if (EMPTY.has(name)) return emit(written(tag))
       if (isTooDeep(name, stack)) return add(dropped, name, 1)
       stack.push(name)
@@ -112,7 +131,7 @@ export const cleanPage = async (html: string): Promise<CleanPage> => {
       }
       textChars += text.length
       pieces += text.match(/[&<]/g)?.length ?? 0
-      parts.push(escaped(text))
+      parts.push(escaped(withFewBlanks(text)))
     },
   })
   closeFrom(0)

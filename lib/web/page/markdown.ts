@@ -49,6 +49,14 @@ const addRules = (turndown: TurndownService, base: URL): void => {
       return `\n\n${fence}${languageOf(element)}\n${code}\n${fence}\n\n`
     },
   })
+  turndown.addRule('numbered', {
+    filter: ({ nodeName, parentNode }) => nodeName === 'LI' && parentNode?.nodeName === 'OL',
+    replacement: (content, node) => {
+      const text = content.trim().replaceAll('\n', '\n    ')
+      const end = node.nextSibling ? '\n' : ''
+      return `${nextNumber(node.parentNode as Element)}.  ${text}${end}`
+    },
+  })
   turndown.addRule('struck', {
     filter: ['del', 's'],
     replacement: content => `~~${content}~~`,
@@ -98,6 +106,16 @@ const addTableRules = (turndown: TurndownService): void => {
     replacement: content => `\n\n${oneLine(content)}\n\n`,
   })
   turndown.addRule('table', { filter: 'table', replacement: content => `\n\n${content}\n\n` })
+}
+
+const numbers = new WeakMap<Element, number>()
+
+/** The number of a list's next item; to look for an item's place would take as long as the list is. */
+const nextNumber = (list: Element): number => {
+  const start = Number.parseInt(attributeOf(list, 'start') || '1', 10)
+  const number = numbers.get(list) ?? (Number.isSafeInteger(start) ? start : 1)
+  numbers.set(list, number + 1)
+  return number
 }
 
 const tableOf = (node: Node): Element | null => (node as Element).closest('table')

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { cleanPage, MAX_DEPTH } from '../../../../lib/web/page/clean.ts'
+import { cleanPage, MAX_BLANKS, MAX_BREAKS, MAX_DEPTH } from '../../../../lib/web/page/clean.ts'
 import { htmlToMarkdown, MAX_PIECES, MAX_TEXT_CHARS } from '../../../../lib/web/page/html.ts'
 
 const read = (html: string) => htmlToMarkdown(html, new URL('https://garden.example/a/b.html?q=1'))
@@ -94,7 +94,7 @@ describe('Markdown', () => {
     ],
     ['<dl><dt>a<dd>b<dt>c<dd>d</dl>', '**a**\n: b\n\n**c**\n: d'],
     ['<p>1. *a* [b] # c_d</p>', '1. *a* [b] # c_d'],
-    ['<p>a &lt;b&gt; &amp;amp; &#x5ead; &nbsp; c</p>', 'a <b> &amp; 庭 \u00a0 c'],
+    ['<p>a &lt;b&gt; &amp;amp; &#x5ead; &nbsp; c</p>', 'a <b> &amp; 庭 c'],
   ])('of %s', async (html, markdown) => {
     expect(await textOf(html)).toBe(markdown)
   })
@@ -181,6 +181,14 @@ describe('a hostile page', () => {
     ['a title without an end', `${P}<title>${'| - '.repeat(500_000)}`],
     ['blanks', `<p>x${' \n\t'.repeat(1_500_000)}y${P}`],
     ['a line of 10 MB', `${P}<p>${'lorem ipsum '.repeat(850_000)}`],
+    ['blanks that no browser joins', `<p>x${'\u00a0 '.repeat(900_000)}y${P}`],
+    [
+      'blanks in a table',
+      `<table><tr><td>x${'&#160;\u2003'.repeat(39_000)}y<td>z<tr><td>${P}</table>`,
+    ],
+    ['empty lines of code', `<pre>x${'\n'.repeat(1_900_000)}y</pre>${P}`],
+    ['breaks of a line', `<dl><dd>x${'<br>'.repeat(39_000)}y</dl>${P}`],
+    ['numbered items', `<ol>${'<li>x'.repeat(19_000)}</ol>${P}`],
     ['strange names', `${'<a:b><x$y>< z><_>'.repeat(50_000)}${P}`],
   ])('of %s is read, and soon', async (_, html) => {
     expect(await textOf(html)).toContain('pears')
@@ -218,6 +226,21 @@ describe('a hostile page', () => {
     const html = `<title>t</title><h2>A</h2> <p>b\n  c <b>d</b><pre>if x:\n  y</pre><ul><li> e<li>f</ul>`
     const { text } = await read(`${html}${'<i></i>'.repeat(MAX_PIECES)}`)
     expect(text).toBe('## A\n\nb c d\nif x:\n  y\n\n- e\n- f')
+  })
+
+  it('has so many blanks and breaks in a row and no more', async () => {
+    const rows = async (blank: string, unit = blank) => {
+      const inRow = (tag: string) =>
+        `<${tag}>x${unit.repeat(1_000)}<b>${unit.repeat(9)}y</b></${tag}>`
+      const { html } = await cleanPage(inRow('p') + inRow('pre'))
+      const lengths = html
+        .match(new RegExp(`(${blank}|</?b>)+`, 'g'))
+        ?.map(row => row.split(blank).length - 1)
+      return lengths?.filter(length => length > 0)
+    }
+    expect(await rows('\u00a0')).toEqual([MAX_BLANKS.usual, MAX_BLANKS.preformatted])
+    expect(await rows('\u00a0', '&nbsp;')).toEqual([MAX_BLANKS.usual, MAX_BLANKS.preformatted])
+    expect(await rows('<br>')).toEqual([MAX_BREAKS, MAX_BREAKS])
   })
 
   it('of more pieces or text than are laid out is its words and links', async () => {
