@@ -16,11 +16,25 @@ const SWEEP_MINUTES = 1
 
 /** What each resource's function may touch; its routes stand beside what answers them. */
 const ADMIN: Record<ResourceName, readonly Reach[]> = {
-  principals: ['principals'],
+  principals: ['principals', 'list-groups'],
+  users: ['principals', 'manage-users', 'audit'],
+  groups: ['principals', 'list-groups', 'manage-groups', 'audit'],
   tools: ['principals'],
   settings: ['principals', 'agents', 'settings', 'manage-settings', 'audit'],
   audit: ['principals', 'read-audit'],
-  agents: ['principals', 'agents', 'manage-agents', 'manage-keys', 'list-settings'],
+  agents: [
+    'principals',
+    'agents',
+    'manage-agents',
+    'manage-keys',
+    'llm-configurations',
+    'list-settings',
+    'tasks',
+    'list-tasks',
+    'calls',
+    'workflow',
+    'audit',
+  ],
   keys: ['principals', 'agents', 'manage-keys', 'audit'],
   tasks: ['principals', 'agents', 'tasks', 'list-tasks', 'calls', 'workflow'],
   approvals: [
@@ -36,6 +50,10 @@ const ADMIN: Record<ResourceName, readonly Reach[]> = {
   ],
   media: ['principals', 'media', 'bucket', 'links'],
   'public-media': ['read-media', 'links'],
+  'sign-in': ['sign-in', 'admit', 'audit'],
+  sessions: ['principals', 'manage-sessions', 'audit'],
+  invitations: ['principals', 'manage-invitations', 'admit', 'manage-keys', 'audit'],
+  claim: ['claim', 'admit', 'manage-keys', 'audit'],
   openapi: [],
   docs: [],
 }
@@ -55,6 +73,7 @@ const WORKFLOW: readonly FunctionSpec[] = [
       'workflow',
       'operations',
       'models',
+      'llm-configurations',
       'read-media',
     ],
     memoryMb: TICK_MEMORY_MB,

@@ -3,6 +3,8 @@ import type { Endpoints } from '../../lib/http/endpoint.ts'
 /** The resources of the API, each a function of its own: one lazy line each. */
 export const resources = {
   principals: () => import('./principals.ts'),
+  users: () => import('./users.ts'),
+  groups: () => import('./groups.ts'),
   tools: () => import('./tools.ts'),
   settings: () => import('./settings.ts'),
   audit: () => import('./audit.ts'),
@@ -12,6 +14,10 @@ export const resources = {
   approvals: () => import('./approvals.ts'),
   media: () => import('./media.ts'),
   'public-media': () => import('./public-media.ts'),
+  'sign-in': () => import('./sign-in.ts'),
+  sessions: () => import('./sessions.ts'),
+  invitations: () => import('./invitations.ts'),
+  claim: () => import('./claim.ts'),
   openapi: () => import('./openapi.ts'),
   docs: () => import('./docs.ts'),
 } satisfies Record<string, () => Promise<unknown>>

@@ -1,5 +1,7 @@
 import type { IndexName } from '../data/definition.ts'
 import type { FunctionSpec, Reach } from '../http/route-table.ts'
+import { ALL_GROUPS } from '../principal/group.ts'
+import { ALL_USERS } from '../principal/principal.ts'
 
 export type RowAction =
   | 'GetItem'
@@ -29,8 +31,9 @@ const OBJECTS = ['GetObject', 'PutObject'] as const
 const PRINCIPALS = ['user_*', 'group_*']
 /** Everyone who calls: their keys and sessions, who they are, and how often they have called. */
 const CALLERS: readonly Access<RowAction>[] = [
-  { actions: READ, keys: ['key_*', 'session_*', 'seen#session_*', ...PRINCIPALS] },
-  { actions: ['UpdateItem'], keys: ['rate#*'] },
+  // An agent's key ends with its agent.
+  { actions: READ, keys: ['key_*', 'session_*', 'seen#*', 'agent_*', ...PRINCIPALS] },
+  { actions: ['UpdateItem'], keys: ['rate#*', 'seen#key_*'] },
 ]
 const CALLS: Grant = {
   rows: [{ actions: READ_AND_WRITE, keys: ['call_*'] }],
@@ -48,10 +51,48 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
   principals: { rows: [...CALLERS, { actions: ['UpdateItem'], keys: ['seen#session_*'] }] },
   agents: { rows: [{ actions: [...READ, 'Query'], keys: ['agent_*'] }] },
   'manage-agents': {
-    rows: [{ actions: ['PutItem', 'UpdateItem'], keys: ['agent_*'] }],
-    lists: [{ index: 'gsi1', keys: ownedBy(PRINCIPALS, 'agent') }],
+    rows: [
+      // What is made for an agent is made on condition that it is there, and was never deleted.
+      { actions: ['PutItem', 'UpdateItem', 'DeleteItem', 'ConditionCheckItem'], keys: ['agent_*'] },
+      // An agent counts for its group and its LLM configuration, and takes its own with it.
+      { actions: ['UpdateItem'], keys: ['group_*', 'llm_*'] },
+      { actions: ['DeleteItem'], keys: ['llm_*', 'settings#*'] },
+    ],
+    lists: [
+      { index: 'gsi1', keys: [...ownedBy(PRINCIPALS, 'agent'), ...ownedBy(['agent_*'], 'llm')] },
+    ],
   },
-  'manage-keys': { rows: [{ actions: ['PutItem', 'UpdateItem'], keys: ['key_*'] }] },
+  /** Models with their sealed keys, for what asks a model. */
+  'llm-configurations': { rows: [{ actions: READ, keys: ['llm_*'] }] },
+  'manage-llm-configurations': {
+    rows: [{ actions: ['PutItem', 'UpdateItem', 'DeleteItem'], keys: ['llm_*'] }],
+    lists: [
+      { index: 'gsi1', keys: ownedBy(['global', ...PRINCIPALS, 'agent_*'], 'llm') },
+      { index: 'gsi2', keys: ownedBy(['llm_*'], 'agent') },
+    ],
+  },
+  'manage-keys': {
+    rows: [{ actions: ['PutItem', 'UpdateItem'], keys: ['key_*'] }],
+    lists: [
+      { index: 'gsi1', keys: ownedBy(PRINCIPALS, 'key') },
+      { index: 'gsi2', keys: ownedBy(['agent_*'], 'key') },
+    ],
+  },
+  'list-groups': {
+    lists: [{ index: 'gsi1', keys: [...ownedBy(['user_*'], 'group'), ALL_GROUPS] }],
+  },
+  'manage-groups': {
+    rows: [
+      { actions: ['Query', 'PutItem', 'UpdateItem', 'DeleteItem'], keys: ['group_*'] },
+      // Whoever is taken in is someone.
+      { actions: ['ConditionCheckItem'], keys: ['user_*'] },
+    ],
+  },
+  'manage-users': {
+    // The instance has the count of its admins.
+    rows: [{ actions: ['PutItem', 'UpdateItem'], keys: ['user_*', 'instance'] }],
+    lists: [{ index: 'gsi1', keys: [ALL_USERS] }],
+  },
   settings: { rows: [{ actions: READ, keys: ['settings#*'] }] },
   'list-settings': { rows: [{ actions: READ, keys: ['settings#*'] }] },
   'manage-settings': { rows: [{ actions: ['UpdateItem'], keys: ['settings#*'] }] },
@@ -103,7 +144,12 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
       { actions: ['UpdateItem'], keys: ['instance', 'invitation_*', 'rate#*'] },
     ],
   },
-  claim: { rows: [{ actions: [...READ, 'PutItem'], keys: ['claim#*'] }] },
+  claim: {
+    rows: [
+      { actions: ['PutItem'], keys: ['claim#*'] },
+      { actions: READ, keys: ['key_*'] },
+    ],
+  },
   'read-media': {
     rows: [{ actions: READ, keys: ['media_*'] }],
     objects: [{ actions: ['GetObject'], keys: ['media/*'] }],

@@ -11,6 +11,10 @@ export type Reach =
   /** What every operation has: its caller, agents, its own tool's settings, calls, results. */
   | 'floor'
   | 'principals'
+  /** Which groups there are, and which a user is in. */
+  | 'list-groups'
+  | 'manage-groups'
+  | 'manage-users'
   | 'settings'
   /** Which settings there are, with nothing to open a password. */
   | 'list-settings'
@@ -20,6 +24,9 @@ export type Reach =
   /** The keys of model providers. */
   | 'models'
   | 'manage-agents'
+  /** Which models there are for agents to name, with their sealed keys. */
+  | 'llm-configurations'
+  | 'manage-llm-configurations'
   | 'manage-keys'
   | 'manage-settings'
   /** The lists of what a principal's and what an agent's tasks are. */

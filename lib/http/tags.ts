@@ -1,6 +1,9 @@
 /** The headings of the OpenAPI document; each of our own routes stands under one. */
 export const TAGS = {
   Principals: 'Who owns and governs things.',
+  Users: 'People, who may be admins of the instance.',
+  Groups: 'What several people own together, each in a role.',
+  'Sign-in': 'How people come in: a provider, sessions, invitations, and the first admin.',
   Keys: 'Bearer tokens, shown once and stored as hashes.',
   Tools: 'What there is to enable for agents.',
   Settings:

@@ -12,6 +12,10 @@ export const KeyId = namedId('key', 'KeyId')
 export const AgentId = namedId('agent', 'AgentId')
 export const TaskId = namedId('task', 'TaskId')
 export const CallId = idOf('call').meta({ id: 'CallId', description: 'The id of a tool call.' })
+export const LlmConfigurationId = idOf('llm').meta({
+  id: 'LlmConfigurationId',
+  description: 'The id of an LLM configuration.',
+})
 export const MediaId = idOf('media').meta({
   id: 'MediaId',
   description: 'The id of a stored file.',
@@ -25,6 +29,15 @@ export const PrincipalId = z
   .meta({ id: 'PrincipalId', description: 'Who owns something: a user or a group.' })
 
 export const Time = z.iso.datetime().meta({ id: 'Time', description: 'ISO 8601, in UTC.' })
+
+/** A name fits a line. */
+export const MAX_NAME_CHARS = 100
+export const Name = z
+  .string()
+  .trim()
+  .min(1)
+  .max(MAX_NAME_CHARS)
+  .describe(`At most ${MAX_NAME_CHARS} characters, without blanks around it.`)
 
 export const ToolName = z.string().describe('The name of a tool, as GET /api/v1/tools lists it.')
 export const OperationName = z.string().describe('The name of one of the tool’s operations.')

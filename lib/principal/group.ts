@@ -43,7 +43,7 @@ const indexesOf = ({ groupId, userId }: Member) => ({
   gsi1sk: groupId,
 })
 
-const ALL_GROUPS = 'instance#group'
+export const ALL_GROUPS = 'instance#group'
 
 /** Writes that go into the transaction of a change: its entries of the audit log. */
 export type Also = { also?: TransactionWrite[] }

@@ -28,7 +28,7 @@ export type ApiKey = z.infer<typeof ApiKey>
 
 // Access patterns: one key by id; a principal's keys and an agent's, newest first.
 export const keyKey = (id: Id<'key'>): table.Key => ({ pk: id, sk: 'key' })
-export const keyIndexes = (key: ApiKey) => ({
+const indexesOf = (key: ApiKey) => ({
   gsi1pk: `${key.principalId}#key`,
   gsi1sk: `${key.createdAt}#${key.id}`,
   ...(key.subjectId.startsWith('agent_')
@@ -93,7 +93,7 @@ export const createKey = async (
     createdAt: isoNow(clock),
   }
   const outcome = await transact([
-    { insert: key, key: keyKey(id), indexes: keyIndexes(key) },
+    { insert: key, key: keyKey(id), indexes: indexesOf(key) },
     ...also,
   ])
   if (outcome.ok) return { key, text, created: true }
@@ -127,6 +127,12 @@ export const revokeKey = async (
     ...also,
   ])
 }
+
+/** What gives a key to another principal: a part of the transaction that gives its agent away. */
+export const keyTo = (principalId: PrincipalId, key: ApiKey): TransactionWrite => ({
+  key: keyKey(key.id),
+  update: { set: { principalId, ...indexesOf({ ...key, principalId }) } },
+})
 
 /** Forgets a key: the same text can be made a key again. */
 export const deleteKey = (id: Id<'key'>) => table.remove(keyKey(id))

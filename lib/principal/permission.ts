@@ -37,7 +37,7 @@ export const PERMISSIONS = {
   /** Take members in and out, change their roles, rename the group; not what makes owners. */
   'manage-members': ['instance-admin', 'group-owner', 'group-admin'],
   /** Leave the group. */
-  leave: ['group-owner', 'group-admin', 'group-member'],
+  leave: ['instance-admin', 'group-owner', 'group-admin', 'group-member'],
   /** Give agents away, and take them over. */
   transfer: OWNERS,
   /** End a group, and say who owns it: make owners, and have owners no more. */
@@ -53,13 +53,18 @@ export type Permission = keyof typeof PERMISSIONS
 export const allows = (relation: Relation | undefined, permission: Permission): boolean =>
   relation !== undefined && (PERMISSIONS[permission] as readonly Relation[]).includes(relation)
 
+/** What a caller is to the instance as a whole. */
+export const relationToInstance = (caller: Caller): Relation | undefined =>
+  caller.kind === 'user' && caller.role === 'admin' ? 'instance-admin' : undefined
+
 /** What a caller is to a principal; one read where that is a group that it isn't an admin over. */
 export const relationTo = async (
   caller: Caller,
   principalId: PrincipalId,
 ): Promise<Relation | undefined> => {
   if (caller.kind !== 'user') return undefined
-  if (caller.role === 'admin') return 'instance-admin'
+  const toAll = relationToInstance(caller)
+  if (toAll) return toAll
   if (caller.id === principalId) return 'self'
   if (!isGroup(principalId)) return undefined
   const role = await roleIn(principalId, caller.id)

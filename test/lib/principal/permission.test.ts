@@ -69,6 +69,7 @@ const MAY: Record<Relation, Permission[]> = {
     'audit',
     'manage-media',
     'manage-members',
+    'leave',
     'transfer',
     'own',
     'edit-profile',
