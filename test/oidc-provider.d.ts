@@ -4,7 +4,7 @@ declare module 'oidc-provider' {
 
   type Grant = { addOIDCScope: (scope: string) => void; save: () => Promise<string> }
 
-  class Provider {
+  export class Provider {
     constructor(issuer: string, configuration: object)
     Grant: new (grant: {
       accountId: string
@@ -18,6 +18,4 @@ declare module 'oidc-provider' {
     ): Promise<void>
     on(event: string, listener: (...parts: unknown[]) => void): void
   }
-
-  export { Provider as default }
 }

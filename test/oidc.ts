@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
-import Provider from 'oidc-provider'
+import { Provider } from 'oidc-provider'
 import { bind, freePort, LOOPBACK, unbind } from '../lib/local/server.ts'
 
 export type Account = { sub: string } & Record<string, unknown>

@@ -34,6 +34,8 @@ const governedInvitation = access({
     const missing = () => notFound('invitation', id)
     const invitation = await getInvitation(id)
     if (!invitation || caller.kind !== 'user') throw missing()
+    // Whom the instance invites is nobody's to know but its admins'.
+    if (invitation.groupId === undefined && caller.role !== 'admin') throw missing()
     await demandInviter(caller, invitation, missing)
     return { invitation, user: caller }
   },

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { routeTable } from '../../functions/routes.ts'
 import { tools } from '../../functions/tools/index.ts'
 import { callKey, ToolCall } from '../../lib/call/tool-call.ts'
 import type { Id } from '../../lib/core/ids.ts'
 import * as table from '../../lib/data/table.ts'
 import { createKey, revokeKey } from '../../lib/principal/key.ts'
+import { makeSession } from '../session.ts'
 import { dataOf, type Person, snapshot, startWorld, until, type World } from '../world.ts'
 
 // Every route of the table is asked by every kind of caller about what one member owns.
@@ -34,14 +35,22 @@ const ANYONE = CALLERS.map(() => 200)
 /** The agent may read what it did itself. */
 const READERS = [...NO_KEY, 200, 404, 404, 200, 200, 200]
 const DECIDERS = [...NO_KEY, 403, 404, 404, 403, 200, 200]
+const NO_SESSION = [...NO_KEY, 404, 404, 404, 404, 404, 404]
 const ADMINS = [...NO_KEY, 403, 403, 403, 403, 403, 200]
 
 /** What a request began begins its own next function within it. */
 const QUIET_MS = 10
 
-type Ids = Record<'agent' | 'task' | 'call' | 'unknown' | 'media' | 'key' | 'principal', string>
+type Ids = Record<
+  'agent' | 'task' | 'call' | 'unknown' | 'media' | 'key' | 'principal' | 'session' | 'invitation',
+  string
+>
 type Row = {
   expected: readonly number[]
+  /** A page for people, whose refusals are words. */
+  isWords?: true
+  /** What the owner is answered who has signed in, where that isn't what the owner's key is. */
+  signedIn?: number
   /** The path's parts in braces that no id of the same name fills, and the body. */
   id?: keyof Ids
   body?: (ids: Ids) => unknown
@@ -127,6 +136,32 @@ const WALK: Record<string, Row> = {
     expected: [...NO_KEY, 404, 404, 404, 302, 302, 302],
     id: 'media',
   },
+  // Keys are no sessions, and nobody here has signed in.
+  'GET /api/v1/sessions': { expected: USERS },
+  'DELETE /api/v1/sessions': { expected: USERS },
+  'GET /api/v1/sessions/current': { expected: NO_SESSION, signedIn: 200 },
+  'POST /api/v1/sign-out': { expected: NO_SESSION, signedIn: 200 },
+  'DELETE /api/v1/sessions/{id}': { expected: GOVERNORS, id: 'session' },
+  'GET /api/v1/invitations': { expected: ADMINS },
+  'POST /api/v1/invitations': {
+    expected: [...NO_KEY, 403, 403, 403, 403, 403, 201],
+    body: () => ({}),
+  },
+  'DELETE /api/v1/invitations/{id}': {
+    expected: [...NO_KEY, 404, 404, 404, 404, 404, 200],
+    id: 'invitation',
+  },
+  // What asks for a secret of its own, and takes none of these; there is no provider.
+  'POST /api/v1/invitations/accept': {
+    expected: CALLERS.map(() => 403),
+    body: () => ({ token: 'inv_made-up', name: 'Someone' }),
+  },
+  'POST /api/v1/claim': {
+    expected: CALLERS.map(() => 404),
+    body: () => ({ secret: 'made up' }),
+  },
+  'GET /sign-in': { expected: CALLERS.map(() => 404), isWords: true },
+  'GET /sign-in/callback': { expected: CALLERS.map(() => 404), isWords: true },
   // What says how to use the API is for everyone.
   'GET /api/v1/openapi.json': { expected: ANYONE },
   'GET /docs': { expected: ANYONE },
@@ -151,6 +186,8 @@ let media: string
 let keys: Record<CallerName, string | null>
 
 beforeAll(async () => {
+  // So many ask from one address.
+  vi.stubEnv('ESPALIER_RATE_LIMITS', 'key=off, address=off, everyone=off')
   world = await startWorld()
   owner = await world.createPerson(['decide'])
   const as = { key: owner.key }
@@ -173,7 +210,10 @@ beforeAll(async () => {
   const created = await world.run(agent, 'media.create_media', { filename: 'a', content: 'A' })
   media = (created.body.data as { media: [string] }).media[0]
 })
-afterAll(() => world.stop())
+afterAll(() => {
+  vi.unstubAllEnvs()
+  return world.stop()
+})
 
 describe('every route, by every kind of caller', () => {
   it('is in this walk', () => {
@@ -186,23 +226,12 @@ describe('every route, by every kind of caller', () => {
   )
 
   it.each(pairs)('$route for $caller', async ({ route, caller, column }) => {
-    const row = WALK[route] ?? { expected: [], body: () => ({}) }
+    const row = rowOf(route)
     const wanted = OPERATION.test(route) ? RUNNERS[column] : row.expected[column]
     const ids = await idsFor(row.id)
-    const [method = '', pattern = ''] = route.split(' ')
-    const path = pattern
-      .replace('{id}', row.id ? ids[row.id] : '')
-      .replace('{tool}', 'time')
-      .replace('{operation}', 'now')
-      .replace('{key}', 'timezone')
-      .replace('{file}', 'start.js')
     const isRefused = wanted !== 'in' && Number(wanted) >= 400
     const before = isRefused ? await quietSnapshot() : {}
-    const answer = await world.request(method, path, {
-      key: keys[caller],
-      ...(row.body ? { body: row.body(ids) } : {}),
-      ...(OPERATION.test(route) ? { headers: { 'espalier-agent': agent } } : {}),
-    })
+    const answer = await ask(route, ids, { key: keys[caller] })
     if (wanted === 'in') expect(IN, answer.text).toContain(answer.status)
     else expect(answer.status, answer.text).toBe(wanted)
     if (!isRefused) {
@@ -211,12 +240,66 @@ describe('every route, by every kind of caller', () => {
       if (caller === 'another agent of the same owner') expect(answer.text).not.toContain(agent)
       return
     }
-    expect(answer.body).toEqual({
-      error: expect.objectContaining({ code: expect.any(String), message: expect.any(String) }),
-    })
+    if (row.isWords) expect(answer.text).toMatch(/^[A-Z].+\.\n/)
+    else
+      expect(answer.body).toEqual({
+        error: expect.objectContaining({ code: expect.any(String), message: expect.any(String) }),
+      })
+    expect(await snapshot()).toEqual(before)
+  })
+
+  it.each(routes)('%s for the owner who has signed in', async route => {
+    const row = rowOf(route)
+    const wanted = row.signedIn ?? row.expected[CALLERS.indexOf('the owner')]
+    const { headers } = await makeSession(owner.id)
+    const answer = await ask(route, await idsFor(row.id), { key: null, headers })
+    if (OPERATION.test(route)) expect(IN, answer.text).toContain(answer.status)
+    else expect(answer.status, answer.text).toBe(wanted)
+  })
+
+  const writes = routes.filter(
+    route => !/^(GET|HEAD) /.test(route) && new Set(rowOf(route).expected).size !== 1,
+  )
+
+  it.each(writes)('%s for a page of another site', async route => {
+    const { headers, cookie } = await makeSession(owner.id)
+    const ids = await idsFor(rowOf(route).id)
+    const before = await quietSnapshot()
+    for (const forged of [
+      { ...headers, origin: 'https://elsewhere.example' },
+      { cookie, origin: headers.origin },
+    ]) {
+      const answer = await ask(route, ids, { key: null, headers: forged })
+      expect(answer.status, answer.text).toBe(403)
+      expect(answer.body.error?.code).toBe('CSRF_INVALID')
+    }
     expect(await snapshot()).toEqual(before)
   })
 })
+
+function rowOf(route: string): Row {
+  return WALK[route] ?? { expected: [], body: () => ({}) }
+}
+
+const ask = (
+  route: string,
+  ids: Ids,
+  { headers, ...as }: { key: string | null; headers?: Record<string, string> },
+) => {
+  const { id, body } = rowOf(route)
+  const [method = '', pattern = ''] = route.split(' ')
+  const path = pattern
+    .replace('{id}', id ? ids[id] : '')
+    .replace('{tool}', 'time')
+    .replace('{operation}', 'now')
+    .replace('{key}', 'timezone')
+    .replace('{file}', 'start.js')
+  return world.request(method, path, {
+    ...as,
+    ...(body ? { body: body(ids) } : {}),
+    headers: { ...headers, ...(OPERATION.test(route) ? { 'espalier-agent': agent } : {}) },
+  })
+}
 
 /** What is stored once nothing runs any more of what earlier requests began. */
 const quietSnapshot = () =>
@@ -229,13 +312,28 @@ const quietSnapshot = () =>
 
 /** Fresh things of the owner's, as far as a route needs one. */
 const idsFor = async (kind: keyof Ids | undefined): Promise<Ids> => {
-  const ids = { agent, media, principal: owner.id, task: '', call: '', unknown: '', key: '' }
+  const ids = {
+    agent,
+    media,
+    principal: owner.id,
+    task: '',
+    call: '',
+    unknown: '',
+    key: '',
+    session: '',
+    invitation: '',
+  }
   if (kind === 'task') return { ...ids, task: await quietTask() }
   if (kind === 'call') return { ...ids, call: await waitingCall() }
   if (kind === 'unknown') return { ...ids, unknown: await unknownCall() }
   if (kind === 'key') return { ...ids, key: (await world.createUserKey(owner.id)).keyId }
+  if (kind === 'session') return { ...ids, session: (await makeSession(owner.id)).session.id }
+  if (kind === 'invitation') return { ...ids, invitation: await openInvitation() }
   return ids
 }
+
+const openInvitation = async (): Promise<string> =>
+  dataOf<{ id: string }>(await world.request('POST', '/api/v1/invitations', { body: {} })).id
 
 /** A task that writes nothing any more while it is looked at. */
 const quietTask = async () => {
