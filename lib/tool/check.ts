@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts'
 import { wireName } from './alias.ts'
 import type { Operation, Tool } from './define.ts'
 import { operationProblem, settingProblem, toolProblem } from './options.ts'
-import { schemaProblem } from './parameters.ts'
+import { parametersProblem, schemaProblem } from './parameters.ts'
 import { FIND_TOOLS } from './search.ts'
 import { invalidValue, type SettingDefinition } from './setting.ts'
 
@@ -39,6 +39,8 @@ export const checkTool = (tool: Tool): void => {
       const problem = schemaProblem(schema)
       if (problem) fail(`${what} ${problem}`)
     }
+    const problem = parametersProblem(operation.parameters)
+    if (problem) fail(`the parameters of the operation "${operation.name}" ${problem}`)
     checkOperation(tool, operation, fail)
   }
   for (const [key, definition] of Object.entries(tool.settings)) {

@@ -23,7 +23,12 @@ const closedForms = new WeakMap<Schema, Schema>()
 const close = (schema: Schema): Schema => {
   const { def } = (schema as z.core.$ZodTypes)._zod
   const withParts = (parts: object): Schema => {
-    const form = z.clone(schema, { ...def, ...parts })
+    // A default may be made by a getter, anew each time.
+    const own = {
+      ...Object.getOwnPropertyDescriptors(def),
+      ...Object.getOwnPropertyDescriptors(parts),
+    }
+    const form = z.clone(schema, Object.defineProperties({}, own) as typeof def)
     const described = z.globalRegistry.get(schema)
     if (described) z.globalRegistry.add(form, described)
     return form

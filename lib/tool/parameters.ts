@@ -26,8 +26,11 @@ export const schemaProblem = (schema: Schema, seen = new Set<Schema>()): string 
     }
     return undefined
   }
-  if (def.checks?.some(({ _zod }) => _zod.def.check === 'overwrite'))
-    return changes('such as trim or toLowerCase')
+  if (hasOverwrite(def)) return changes('such as trim or toLowerCase')
+  if ('coerce' in def && def.coerce) return changes('by z.coerce, to which "false" is true')
+  const flags = flagsWithin(def)
+  if (flags !== '')
+    return `has a regular expression with the flag "${flags}", which JSON Schema has none of. Write it without: [a-zA-Z] for both cases.`
   switch (def.type) {
     case 'object':
       return problemIn(...Object.values(def.shape), def.catchall)
@@ -45,10 +48,11 @@ export const schemaProblem = (schema: Schema, seen = new Set<Schema>()): string 
     case 'nullable':
     case 'nonoptional':
     case 'readonly':
-    case 'prefault':
       return problemIn(def.innerType)
+    case 'prefault':
+      return problemIn(def.innerType) ?? unsteadyProblem(def)
     case 'default':
-      return problemIn(def.innerType) ?? defaultProblem(def)
+      return problemIn(def.innerType) ?? unsteadyProblem(def) ?? defaultProblem(def)
     case 'lazy':
       return problemIn(def.getter())
     case 'literal':
@@ -59,6 +63,36 @@ export const schemaProblem = (schema: Schema, seen = new Set<Schema>()): string 
     default:
       return PLAIN.has(def.type) ? undefined : hasNoForm(def.type)
   }
+}
+
+/**
+ * What is wrong with an operation's parameters as a whole, beyond what is wrong with each, as the end
+ * of a sentence about them; or undefined.
+ */
+export const parametersProblem = ({ def }: z.ZodObject): string | undefined => {
+  if (hasOverwrite(def)) return `must not be changed as a whole. ${MAKE_OF_IT}`
+  const others = def.catchall?._zod.def.type ?? 'never'
+  if (others === 'never') return undefined
+  return 'must all be declared, since models see them all in one closed schema. Put what has no fixed name into one parameter, as a z.record.'
+}
+
+const hasOverwrite = ({ checks = [] }: { checks?: z.core.$ZodCheck<never>[] }): boolean =>
+  checks.some(({ _zod }) => _zod.def.check === 'overwrite')
+
+/** The flags of patterns that change what they match: emission leaves all flags out. */
+const flagsWithin = (def: z.core.$ZodTypeDef): string =>
+  [def, ...(def.checks ?? []).map(({ _zod }) => _zod.def)]
+    .map(part => ('pattern' in part && part.pattern instanceof RegExp ? part.pattern.flags : ''))
+    .join('')
+    .replaceAll(/[^imsy]/g, '')
+
+/** A value that is made anew each time would give each process a declaration of its own. */
+const unsteadyProblem = (def: z.core.$ZodDefaultDef | z.core.$ZodPrefaultDef) => {
+  const { defaultValue } = def
+  const { defaultValue: again } = def
+  return canonicalJson(defaultValue) === canonicalJson(again)
+    ? undefined
+    : 'has a default that is another one each time. Make it optional, and choose in "execute".'
 }
 
 /** Zod puts a default in as it is; the second parse sees it as an argument like any other. */
@@ -72,8 +106,9 @@ const isJsonScalar = (value: unknown): boolean =>
   value === null || ['string', 'number', 'boolean'].includes(typeof value)
 
 const changes = (how: string): string =>
-  `changes what it is given (${how}), so that what runs is not what was approved. ` +
-  'Check it here, with refine or regex, and change it in "execute".'
+  `changes what it is given (${how}), so that what runs is not what was approved. ${MAKE_OF_IT}`
+
+const MAKE_OF_IT = 'Check it here, with refine or regex, and change it in "execute".'
 
 const hasNoForm = (kind: string): string =>
   `has a part that JSON has no form for (${kind}). Take a text or a number, and make of it what you need in "execute".`

@@ -40,7 +40,6 @@ test.each<[string, z.ZodType, unknown]>([
     'x',
   ],
   ['formats', z.union([z.url({ normalize: true }), z.email(), z.uuid()]), 'https://EXAMPLE.com'],
-  ['coercion', z.object({ a: z.coerce.number(), b: z.coerce.boolean() }), { a: '5', b: 'false' }],
   ['defaults', z.object({ a: z.int().default(3), b: z.enum(['x']).optional() }), {}],
   ['a default of a whole object', z.object({ a: z.int() }).default({ a: 1 }), undefined],
   ['a prefault', z.object({ a: z.int().default(1) }).prefault({}), undefined],
@@ -80,6 +79,8 @@ test.each<[string, z.ZodType]>([
   ],
   ['a transform behind a lazy one', z.lazy(() => z.string().transform(exclaim))],
   ['a transform of what is left over', z.object({}).catchall(z.string().transform(exclaim))],
+  ['coercion', z.coerce.number()],
+  ['coercion deep within', z.array(z.object({ a: z.coerce.boolean() }))],
   ['a pipe', z.string().pipe(z.email())],
   ['a preprocess', z.preprocess(String, z.string())],
   ['a codec', z.codec(z.string(), z.int(), { decode: Number, encode: String })],
@@ -116,4 +117,50 @@ test.each<[string, z.ZodType]>([
   ['completes', z.object({ a: z.int().default(1) }).default({} as { a: number })],
 ])('a default that its schema %s is refused', (_, schema) => {
   expect(() => define(schema)).toThrow(/has a default that its own schema refuses or completes/)
+})
+
+test.each<[string, z.ZodType]>([
+  ['default', z.string().default(() => crypto.randomUUID())],
+  ['prefault', z.string().prefault(() => crypto.randomUUID())],
+])('a %s that is another one each time is refused', (_, schema) => {
+  expect(() => define(schema)).toThrow(/"to".* is another one each time.* in "execute"/)
+})
+
+test.each(['i', 'm', 's', 'y'])(
+  'a pattern with the flag %s is refused: what models are told would be another one',
+  flag => {
+    const pattern = new RegExp('^a.$', flag)
+    expect(() => define(z.string().regex(pattern))).toThrow(`the flag "${flag}"`)
+    expect(() => define(z.array(z.email({ pattern })))).toThrow(`the flag "${flag}"`)
+  },
+)
+
+test('flags that change nothing of what a pattern matches are allowed', () => {
+  expect(() => define(z.string().regex(/^\p{L}$/gu))).not.toThrow()
+})
+
+const defineWith = (parameters: z.ZodObject) =>
+  defineTool({
+    name: 'mail',
+    description: 'Sends mail.',
+    operations: {
+      send: { description: 'Sends.', parameters, describe: () => 'Send', execute: () => 'sent' },
+    },
+  })
+
+test.each<[string, z.ZodObject]>([
+  ['loose', z.looseObject({ to: z.string() })],
+  ['with a catchall', z.object({ to: z.string() }).catchall(z.string().trim())],
+])(
+  'parameters that are %s are refused: their schema says that they are closed',
+  (_, parameters) => {
+    expect(() => defineWith(parameters)).toThrow(
+      /parameters of .*"send" must all be declared.*z\.record/,
+    )
+  },
+)
+
+test('so are those that are changed as a whole', () => {
+  const parameters = z.object({ to: z.string() }).check(z.overwrite(({ to }) => ({ to: `${to}!` })))
+  expect(() => defineWith(parameters)).toThrow(/parameters of .*"send" must not be changed/)
 })
