@@ -18,6 +18,7 @@ import { governingUser } from '../../lib/http/access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
 import { decidableCall, readableCall } from '../../lib/http/call-access.ts'
 import { endpoint, reply, replyPage } from '../../lib/http/endpoint.ts'
+import { listOwner, OwnerQuery } from '../../lib/http/list-owner.ts'
 import { Digest, presentCall, presentCalls, ToolCallView } from '../../lib/http/present-call.ts'
 import { redirection, redirectTo } from '../../lib/http/redirect.ts'
 import { objectOf } from '../../lib/http/request.ts'
@@ -73,13 +74,15 @@ export const endpoints = {
       tag,
       summary: 'List the calls that wait on a person',
       description:
-        'Those that ask for approval and those to be settled, of tasks at any depth and of direct calls.',
+        'Those that ask for approval and those to be settled, of tasks at any depth and of direct calls; of one’s own agents, or of another principal’s.',
       access: governingUser,
+      query: OwnerQuery,
       isPaged: true,
       responses: { 200: z.array(ToolCallView) },
+      errors: ['NOT_FOUND'],
     },
-    async ({ subject, page }) => {
-      const { items, cursor } = await listWaiting(subject.principalId, page)
+    async ({ subject, query, page }) => {
+      const { items, cursor } = await listWaiting(await listOwner(subject, query), page)
       const calls = await Promise.all(items.map(call => elapseCall(call)))
       return replyPage(await presentCalls(calls.filter(isWaiting), tools), cursor)
     },

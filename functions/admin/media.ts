@@ -3,6 +3,7 @@ import { governingUser } from '../../lib/http/access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
 import { managedAsset, readableAsset } from '../../lib/http/asset-access.ts'
 import { endpoint, reply, replyPage } from '../../lib/http/endpoint.ts'
+import { listOwner, OwnerQuery } from '../../lib/http/list-owner.ts'
 import { AssetView, presentAsset } from '../../lib/http/present-asset.ts'
 import { redirection, redirectTo } from '../../lib/http/redirect.ts'
 import { MediaId } from '../../lib/http/wire.ts'
@@ -18,12 +19,15 @@ export const endpoints = {
       path: '/api/v1/media',
       tag,
       summary: 'List stored files',
+      description: 'One’s own, or those of another principal.',
       access: governingUser,
+      query: OwnerQuery,
       isPaged: true,
       responses: { 200: z.array(AssetView) },
+      errors: ['NOT_FOUND'],
     },
-    async ({ subject, page }) => {
-      const { items, cursor } = await listAssets(subject.principalId, page)
+    async ({ subject, query, page }) => {
+      const { items, cursor } = await listAssets(await listOwner(subject, query), page)
       return replyPage(items.map(presentAsset), cursor)
     },
   ),

@@ -5,6 +5,7 @@ import { anyKey, governingUser } from '../../lib/http/access.ts'
 import { runnableAgent } from '../../lib/http/agent-access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
 import { endpoint, reply, replyPage } from '../../lib/http/endpoint.ts'
+import { listOwner, OwnerQuery } from '../../lib/http/list-owner.ts'
 import { presentCalls } from '../../lib/http/present-call.ts'
 import { HistoryRow, presentHistory } from '../../lib/http/present-history.ts'
 import { presentTask, presentTasks, TaskView, TaskWithCalls } from '../../lib/http/present-task.ts'
@@ -63,14 +64,19 @@ export const endpoints = {
       path: '/api/v1/tasks',
       tag,
       summary: 'List tasks',
-      description: 'Those of the user’s agents; with an agent’s key, those of the agent.',
+      description:
+        'Those of one’s own agents or of another principal’s; with an agent’s key, those of the agent.',
       access: anyKey,
+      query: OwnerQuery,
       isPaged: true,
       responses: { 200: z.array(TaskView) },
+      errors: ['NOT_FOUND'],
     },
-    async ({ caller, page }) => {
-      const by =
-        caller.kind === 'agent' ? { agentId: caller.id } : { principalId: caller.principalId }
+    async ({ caller, query, page }) => {
+      const isAgentsOwn = caller.kind === 'agent' && query.principal_id === undefined
+      const by = isAgentsOwn
+        ? { agentId: caller.id }
+        : { principalId: await listOwner(caller, query) }
       const { items, cursor } = await listTasks(by, page)
       return replyPage(await presentTasks(items), cursor)
     },
