@@ -9,5 +9,10 @@ export const agent: Agent = {
   systemPrompt: '',
   model: { provider: 'rehearsal', name: 'script' },
   maxSteps: 10,
+  maxRetries: 0,
+  retryAfterMinutes: 5,
+  allowFollowup: true,
+  toolChoice: 'auto',
+  version: 1,
   createdAt: '2026-01-01T00:00:00.000Z',
 }

@@ -3,7 +3,9 @@
  * while it has that index's attributes.
  *
  * gsi1: what a principal owns, by kind, newest first (`<principal>#<kind>`, time and id)
- * gsi2: what waits on a person (`<principal>`), an agent's tasks (`<agent>#task`), by time and id
+ * gsi2: what waits on a person (`<principal>`), an agent's tasks and keys (`<agent>#task`,
+ *   `<agent>#key`), the agents that name an LLM configuration (`<configuration>#agent`), by time and
+ *   id
  * gsi3: what should have moved by a time: unfinished tasks, and calls outside of tasks
  *   (`open#<shard>`, time and id)
  */

@@ -15,13 +15,17 @@ export const variablesOf = (spec: Pick<FunctionSpec, 'reach' | 'tool'>): Variabl
     ESPALIER_STATE_MACHINE_ARN: reach.includes('workflow'),
     ESPALIER_FUNCTION_PREFIX: reach.includes('operations'),
     // The gate, which every operation passes, opens settings.
-    ESPALIER_SETTINGS_KEYS: reach.includes('floor') || reach.includes('settings'),
+    ESPALIER_SETTINGS_KEYS:
+      reach.includes('floor') ||
+      reach.includes('settings') ||
+      reach.includes('manage-llm-configurations'),
     // Sign-in seals what it gives to browsers with a key derived from these.
     ESPALIER_LINK_KEYS: reach.includes('links') || reach.includes('sign-in'),
     // Whoever takes sessions compares where a write comes from.
     ESPALIER_PUBLIC_URL: reach.includes('links') || takesCallers(reach),
-    // What operations fetch with is told which hosts inside they may reach.
-    ESPALIER_FETCH_ALLOW: reach.includes('floor'),
+    // What operations fetch with is told which hosts inside they may reach, and so is what asks
+    // models of other people's choice.
+    ESPALIER_FETCH_ALLOW: reach.includes('floor') || reach.includes('models'),
     ESPALIER_OIDC_ISSUER: reach.includes('sign-in') || reach.includes('admit'),
     ESPALIER_OIDC_CLIENT_ID: reach.includes('sign-in'),
     ESPALIER_OIDC_CLIENT_SECRET: reach.includes('sign-in'),

@@ -1,7 +1,9 @@
-import { type Agent, getAgent } from '../agent/agent.ts'
+import { type Agent, findAgent, getAgent } from '../agent/agent.ts'
+import { findRemains, type Remains } from '../agent/delete-agent.ts'
 import { notFound } from '../core/errors.ts'
 import type { Caller } from '../principal/caller.ts'
 import type { Permission } from '../principal/permission.ts'
+import { type PrincipalId, principalExists } from '../principal/principal.ts'
 import { access, demand } from './access.ts'
 import { AgentId } from './wire.ts'
 
@@ -28,9 +30,38 @@ export const managedAgent = agentFor(
   'A key of the agent’s owner, of an owner or admin of the group that owns it, or an admin’s.',
 )
 
+/** The agent in the path, for those who may give it away; where it goes has a rule of its own. */
+export const transferableAgent = agentFor(
+  'transfer',
+  'A key of the agent’s owner, of an owner of the group that owns it, or an admin’s; the same of who gets it.',
+)
+
+/** The agent in the path, or what a deletion has left of it so far. */
+export const removableAgent = access({
+  ...managedAgent,
+  find: async ({ caller, params }): Promise<Agent | Remains> => {
+    const subject = (await findAgent(params.id)) ?? (await findRemains(params.id))
+    const missing = () => notFound('agent', params.id)
+    if (!subject) throw missing()
+    await demand(caller, 'manage-agents', subject, missing)
+    return subject
+  },
+})
+
 /** The agent that a body names, for those who may have it run. */
 export const runnableAgent = async (caller: Caller, id: Agent['id']): Promise<Agent> => {
   const agent = await getAgent(id)
   await demand(caller, 'run', agent, () => notFound('agent', id))
   return agent
+}
+
+/** That a principal is there and the caller may do this with what it owns, or NOT_FOUND. */
+export const demandPrincipal = async (
+  caller: Caller,
+  permission: Permission,
+  principalId: PrincipalId,
+): Promise<void> => {
+  const missing = () => notFound('principal', principalId)
+  await demand(caller, permission, { principalId }, missing)
+  if (principalId !== caller.principalId && !(await principalExists(principalId))) throw missing()
 }

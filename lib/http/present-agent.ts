@@ -1,12 +1,12 @@
 import * as z from 'zod'
-import type { Agent } from '../agent/agent.ts'
-import type { AgentTool } from '../agent/agent-tool.ts'
+import { type Agent, configurationOf } from '../agent/agent.ts'
+import { type AgentTool, effectiveOperation } from '../agent/agent-tool.ts'
 import { scopeOf } from '../call/gate.ts'
 import { batchGet } from '../data/table.ts'
 import { cascade, cascadeKeys, missingSettings } from '../settings/cascade.ts'
 import type { Tool } from '../tool/define.ts'
 import { findTool, type ToolRegistry } from '../tool/registry.ts'
-import { AgentId, PrincipalId, Time } from './wire.ts'
+import { AgentId, LlmConfigurationId, PrincipalId, Time } from './wire.ts'
 
 export const AgentView = z
   .object({
@@ -15,12 +15,23 @@ export const AgentView = z
     name: z.string(),
     description: z.string().nullable(),
     system_prompt: z.string(),
-    model: z.object({
-      provider: z.string(),
-      name: z.string(),
-      base_url: z.string().nullable().describe('Null: the provider’s own address.'),
-    }),
+    model: z
+      .object({
+        provider: z.string(),
+        name: z.string(),
+        base_url: z.string().nullable().describe('Null: the provider’s own address.'),
+      })
+      .nullable()
+      .describe('Null: an LLM configuration says.'),
+    llm_configuration_id: LlmConfigurationId.nullable(),
     max_steps: z.int(),
+    max_tokens: z.int().nullable(),
+    max_cost_usd: z.number().nullable(),
+    max_retries: z.int(),
+    retry_after_minutes: z.int(),
+    allow_followup: z.boolean(),
+    tool_choice: z.union([z.enum(['auto', 'none', 'required']), z.object({ tool: z.string() })]),
+    version: z.int().describe('Rises with each change; the ETag repeats it.'),
     created_at: Time,
   })
   .meta({ id: 'Agent' })
@@ -31,15 +42,28 @@ const OverrideView = z.object({
   requires_approval: z.boolean().nullable(),
 })
 
+const Source = z.enum(['default', 'override'])
+
+const EffectiveOperationView = z.object({
+  name: z.string(),
+  enabled: z.boolean(),
+  requires_approval: z.boolean(),
+  source: z
+    .object({ enabled: Source, requires_approval: Source })
+    .describe('Whether the tool says so or an operator.'),
+})
+
 export const AgentToolView = z
   .object({
     tool: z.string(),
     display_name: z.string(),
     icon: z.string().nullable(),
     enabled: z.boolean(),
+    ready_to_enable: z.boolean().describe('Whether it could run at once: nothing is missing.'),
     missing_required: z
       .array(z.string())
       .describe('Settings that the tool needs before it can run.'),
+    operations: z.array(EffectiveOperationView).describe('What holds for each.'),
     overrides: z
       .record(z.string(), OverrideView)
       .describe('What was decided of single operations, by name; null inherits.'),
@@ -58,12 +82,23 @@ export const presentAgent = (agent: Agent): AgentView => ({
   name: agent.name,
   description: agent.description ?? null,
   system_prompt: agent.systemPrompt,
-  model: {
-    provider: agent.model.provider,
-    name: agent.model.name,
-    base_url: agent.model.baseUrl ?? null,
-  },
+  model:
+    'llmConfigurationId' in agent.model
+      ? null
+      : {
+          provider: agent.model.provider,
+          name: agent.model.name,
+          base_url: agent.model.baseUrl ?? null,
+        },
+  llm_configuration_id: configurationOf(agent) ?? null,
   max_steps: agent.maxSteps,
+  max_tokens: agent.maxTokens ?? null,
+  max_cost_usd: agent.maxCostUsd ?? null,
+  max_retries: agent.maxRetries,
+  retry_after_minutes: agent.retryAfterMinutes,
+  allow_followup: agent.allowFollowup,
+  tool_choice: agent.toolChoice,
+  version: agent.version,
   created_at: agent.createdAt,
 })
 
@@ -104,7 +139,22 @@ const presentAgentTool = (
   display_name: tool?.displayName ?? name,
   icon: tool?.icon ?? null,
   enabled,
+  // A tool that is gone runs no more, whatever it would need.
+  ready_to_enable: tool !== undefined && missing.length === 0,
   missing_required: missing,
+  operations: Object.values(tool?.operations ?? {}).map(operation => {
+    const override = operations[operation.name]
+    const { enabled, requiresApproval } = effectiveOperation(operation, override)
+    return {
+      name: operation.name,
+      enabled,
+      requires_approval: requiresApproval,
+      source: {
+        enabled: override?.enabled === undefined ? 'default' : 'override',
+        requires_approval: override?.requiresApproval === undefined ? 'default' : 'override',
+      },
+    }
+  }),
   overrides: Object.fromEntries(
     Object.entries(operations).map(([operation, override]) => [
       operation,

@@ -4,7 +4,7 @@ import type { Resource } from '../tool/define.ts'
  * What a function may reach, by name; a deploy turns each into the few permissions that it needs
  * (`lib/deploy/grants.ts`). Rows bring the long fields along that are kept in the bucket for
  * them; `bucket` itself is the bytes of media. Looking things up and changing them by hand are
- * words of their own: a tick reads agents and settings, and no tool can change one.
+ * words of their own: a tick reads agents and settings, and few functions can change one.
  */
 export type Reach =
   | Resource
@@ -16,25 +16,19 @@ export type Reach =
   | 'manage-groups'
   | 'manage-users'
   | 'settings'
-  /** Which settings there are, with nothing to open a password. */
-  | 'list-settings'
   | 'calls'
   | 'decisions'
   | 'operations'
   /** The keys of model providers. */
   | 'models'
-  | 'manage-agents'
   /** Which models there are for agents to name, with their sealed keys. */
   | 'llm-configurations'
   | 'manage-llm-configurations'
   | 'manage-keys'
-  | 'manage-settings'
   /** The lists of what a principal's and what an agent's tasks are. */
   | 'list-tasks'
   /** The list of what is due. */
   | 'sweep'
-  /** Adds to the logs of who changed what; nobody changes an entry. */
-  | 'audit'
   | 'read-audit'
   /** The provider that people sign in with, who its people are here, and their sessions. */
   | 'sign-in'

@@ -4,6 +4,7 @@ import type {
   LanguageModelV4Usage,
   SharedV4Warning,
 } from '@ai-sdk/provider'
+import { hasCode } from '../core/errors.ts'
 import { type Collected, collect, emptyCollection, finish, hasCalls } from './collect.ts'
 import type { FinishReason, ModelRequest, ModelResponse, ModelUsage } from './model.ts'
 import { brokenAnswer, modelError } from './model-error.ts'
@@ -29,6 +30,8 @@ export const generate = async (
     for await (const part of read(stream)) take(answer, part)
   } catch (error) {
     if (request.signal?.aborted) throw abortError(provider, request.signal)
+    // Ours, before anything was sent: it says itself what is wrong with the address.
+    if (hasCode(error, 'FETCH_REFUSED')) throw error
     // Once a call has begun, a broken connection is a cut-off call: the same request might break
     // at the same place for ever.
     if (isRefusal(error) || !hasCalls(answer.collected)) throw modelError(provider, error)

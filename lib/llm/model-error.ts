@@ -122,7 +122,7 @@ const WORDS: [RegExp, ModelErrorKind][] = [
   [/rate_limit|rate limit|insufficient_quota|RESOURCE_EXHAUSTED|too many requests/i, 'rate-limit'],
   [/authentication|permission|invalid_api_key|UNAUTHENTICATED|PERMISSION_DENIED/i, 'auth-error'],
   [/timeout|timed out|DEADLINE_EXCEEDED/i, 'timeout'],
-  [/fetch failed|failed to fetch|terminated|socket hang up|ECONN/i, 'gateway-error'],
+  [/FETCH_FAILED|fetch failed|failed to fetch|terminated|socket hang up|ECONN/i, 'gateway-error'],
   [/invalid_request|INVALID_ARGUMENT|not_found|invalid_prompt/i, 'bad-request'],
   [/server_error|api_error|\bINTERNAL\b|internal server error|internal_error/i, 'server-error'],
 ]

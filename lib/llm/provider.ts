@@ -7,6 +7,8 @@ import { checkedReference, type Provider } from './model-reference.ts'
 export type OpenOptions = {
   /** Where absent, the provider's environment variable is read. */
   apiKey?: string
+  /** Whether the environment's key may go to the model's address; a stranger's gets none of ours. */
+  usesInstanceKey?: boolean
   /** Makes the requests in place of the global one. */
   fetch?: typeof globalThis.fetch
 }
@@ -37,7 +39,7 @@ export const openModel = async (
 ): Promise<LanguageModelV4> => {
   const { provider, name, baseUrl } = checkedReference(reference)
   if (provider === 'rehearsal') return (await import('./rehearsal.ts')).rehearsal(name)
-  const apiKey = keyOf(provider, options.apiKey)
+  const apiKey = keyOf(provider, options)
   const driverOptions: DriverOptions = {
     name,
     ...(baseUrl !== undefined && { baseUrl }),
@@ -63,11 +65,16 @@ export const openModel = async (
 /** Servers on one's own machine often want no key, so only `openai-compatible` goes without. */
 const keyOf = (
   provider: Exclude<Provider, 'rehearsal'>,
-  given: string | undefined,
+  { apiKey, usesInstanceKey = true }: OpenOptions,
 ): string | undefined => {
   const variable = KEY_VARIABLES[provider]
-  const key = given || process.env[variable]
+  const key = apiKey || (usesInstanceKey ? process.env[variable] : undefined)
   if (key || provider === 'openai-compatible') return key || undefined
+  if (!usesInstanceKey)
+    throw new AppError(
+      'NOT_CONFIGURED',
+      `This model of the provider "${provider}" has an address of its own, so it needs a key of its own.`,
+    )
   throw new AppError(
     'NOT_CONFIGURED',
     `There is no key for the model provider "${provider}". Set the environment variable ${variable}, or use a model of the provider "rehearsal", which needs none.`,

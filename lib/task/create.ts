@@ -48,6 +48,7 @@ export const createTask = async (
     status: 'QUEUED',
     ...place,
     maxSteps: agent.maxSteps,
+    ...(agent.maxTokens === undefined ? {} : { maxTokens: agent.maxTokens }),
     createdAt: now,
     updatedAt: now,
     failures: 0,

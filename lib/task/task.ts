@@ -68,6 +68,8 @@ export const Task = z.object({
   /** How many tasks are above this one; the rest of its lineage has handed over. */
   depth: z.int(),
   maxSteps: z.int(),
+  /** What its own steps may use, input and output together. */
+  maxTokens: z.int().optional(),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
   endedAt: z.iso.datetime().optional(),

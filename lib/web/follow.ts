@@ -17,7 +17,7 @@ export const follow = async (
   init: FetchInit,
   options: GuardOptions,
 ): Promise<Response> => {
-  const limits = lowered(options.limits, init.limits)
+  const limits = lowered([options.limits, init.limits], options.ceiling)
   options.signal?.throwIfAborted()
   const { hop, redirect, signal } = await firstHop(input, init, limits)
   const watch = startWatch([signal, ...(options.signal ? [options.signal] : [])], {

@@ -12,6 +12,8 @@ export type GuardOptions = {
   signal?: AbortSignal
   /** Lower limits for every request of this fetch. */
   limits?: Partial<Limits>
+  /** What holds in place of the usual limits: for requests that no tool makes. */
+  ceiling?: Partial<Limits>
   /** Resolves names; the system's resolver unless given. */
   resolve?: Resolve
 }

@@ -37,9 +37,15 @@ export const LIMITS = {
   totalTimeoutMs: 30_000,
 } as const satisfies Limits
 
-/** The limits with what was asked for in place of what is higher. */
-export const lowered = (...asked: (Partial<Limits> | undefined)[]): Limits => {
-  const limits: Limits = { ...LIMITS }
+/**
+ * The limits with what was asked for in place of what is higher; a ceiling stands in place of the
+ * usual ones.
+ */
+export const lowered = (
+  asked: (Partial<Limits> | undefined)[],
+  ceiling: Partial<Limits> = {},
+): Limits => {
+  const limits: Limits = { ...LIMITS, ...ceiling }
   for (const name of Object.keys(LIMITS) as (keyof Limits)[])
     for (const wish of asked)
       limits[name] = Math.max(0, Math.min(limits[name], wish?.[name] ?? limits[name]))

@@ -5,11 +5,12 @@ import { errorFields, log } from '../core/log.ts'
 import { wellFormed } from '../core/well-formed.ts'
 import { small } from '../data/large.ts'
 import { generate } from '../llm/generate.ts'
+import type { ToolChoice } from '../llm/model.ts'
 import type { ModelErrorDetails } from '../llm/model-error.ts'
-import { openModel } from '../llm/provider.ts'
 import { append, type Entry } from '../task/history.ts'
 import { beginStep, bookUsage } from '../task/ledger.ts'
 import type { Task } from '../task/task.ts'
+import type { AgentModel } from './agent-model.ts'
 import { type Conversation, messagesOf } from './conversation.ts'
 import type { Offers } from './discovery.ts'
 import { imagesOf } from './images.ts'
@@ -28,18 +29,20 @@ export const modelStep = async (
   {
     task,
     agent,
+    model: { provider, name, open },
     offers,
     conversation,
   }: {
     task: Task
     agent: Agent
+    model: AgentModel
     offers: Offers
     conversation: Conversation
   },
   clock: Clock = systemClock,
 ): Promise<Entry | 'cancelled' | 'spent'> => {
-  const model = await openModel(agent.model)
-  const images = await imagesOf(conversation, agent.model.provider)
+  const model = await open()
+  const images = await imagesOf(conversation, provider)
   const begun = await beginStep(task)
   if (begun !== 'begun') return begun
   const signal = AbortSignal.timeout(MODEL_TIMEOUT_MS)
@@ -48,6 +51,7 @@ export const modelStep = async (
       system: agent.systemPrompt,
       messages: await messagesOf(conversation, shown),
       tools: offers.forModel,
+      toolChoice: toolChoiceOf(agent, offers, conversation),
       signal,
     })
   const response = await ask(images).catch(error => {
@@ -62,13 +66,29 @@ export const modelStep = async (
     taskId: task.id,
     seq: conversation.entries.length,
     createdAt: isoNow(clock),
-    model: `${agent.model.provider}/${agent.model.name}`,
+    model: `${provider}/${name}`,
     finishReason: response.finishReason,
     usage: response.usage,
   }
   const message = wellFormed(response.message)
   if (!(await append(row, message))) throw LEASE_LOST
   return { ...row, role: 'assistant', message: small(null), content: message }
+}
+
+/**
+ * The agent's own choice holds for a task's first step: a model that had to call something in each
+ * would never come to an end. A tool that isn't offered can't be asked for; that stands in the log.
+ */
+const toolChoiceOf = (agent: Agent, offers: Offers, { entries }: Conversation): ToolChoice => {
+  const { toolChoice } = agent
+  if (toolChoice === 'auto' || entries.some(({ role }) => role === 'assistant')) return 'auto'
+  if (typeof toolChoice === 'string') return toolChoice
+  const offered = offers.forModel.find(
+    ({ name }) => offers.named(name)?.tool.name === toolChoice.tool,
+  )
+  if (offered) return { tool: offered.name }
+  log('warn', 'tool-choice-not-offered', { agentId: agent.id, tool: toolChoice.tool })
+  return 'auto'
 }
 
 const isBadRequest = (error: unknown): boolean =>

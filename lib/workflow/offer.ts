@@ -42,7 +42,11 @@ export type Catalogue = Map<string, Candidate>
  * operations. One query for the agent's tools, one batched read for all their settings, and one
  * for the agents that those name, where they name any.
  */
-export const readCatalogue = async (agent: Agent, registry: ToolRegistry): Promise<Catalogue> => {
+export const readCatalogue = async (
+  agent: Agent,
+  registry: ToolRegistry,
+  { provider }: { provider: string },
+): Promise<Catalogue> => {
   const agentTools = (await listAgentTools(agent.id)).filter(({ enabled }) => enabled)
   const declared = await Promise.all(
     agentTools.map(async agentTool => ({
@@ -53,7 +57,7 @@ export const readCatalogue = async (agent: Agent, registry: ToolRegistry): Promi
   const present = declared.flatMap(({ agentTool, tool }) => (tool ? [{ agentTool, tool }] : []))
   const scope = scopeOf(agent)
   const found = await batchGet(present.flatMap(({ tool }) => cascadeKeys(tool.name, scope)))
-  const dialect = dialectOf(agent.model.provider)
+  const dialect = dialectOf(provider)
   const aliases = aliasesOf(
     dialect,
     present.map(({ tool }) => tool.name),

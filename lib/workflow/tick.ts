@@ -9,6 +9,7 @@ import type { Entry } from '../task/history.ts'
 import { MAX_TREE_STEPS } from '../task/ledger.ts'
 import { getTask, type Task, TERMINAL } from '../task/task.ts'
 import type { ToolRegistry } from '../tool/registry.ts'
+import { modelOf } from './agent-model.ts'
 import { leaveNothing } from './cancel.ts'
 import { type Conversation, readConversation } from './conversation.ts'
 import { offersOf } from './discovery.ts'
@@ -81,13 +82,17 @@ export const tick = async (event: TickEvent, context: TickContext): Promise<Tick
 const advance = async (taken: Task, context: TickContext, clock: Clock): Promise<TickOutcome> => {
   let task = taken
   const agent = await findAgent(task.agentId)
-  if (!agent) {
-    const outcome = await fail(task, 'AGENT_GONE', 'The agent of this task is gone.', clock)
+  // Who got the agent has not asked for this task, nor who asked for it the settings that hold now.
+  if (!agent || agent.principalId !== task.principalId) {
+    const words = agent ? 'The agent of this task has moved.' : 'The agent of this task is gone.'
+    const outcome = await fail(task, 'AGENT_GONE', words, clock)
     await leaveNothing(task, clock)
     return outcome
   }
+  const model = await modelOf(agent).catch(refusalIn)
+  if (model instanceof AppError) return fail(task, model.code, model.message, clock)
   const conversation = await readConversation(task.id)
-  const catalogue = await readCatalogue(agent, context.tools)
+  const catalogue = await readCatalogue(agent, context.tools, model)
   for (;;) {
     const last = conversation.entries.at(-1)
     if (last?.content.role === 'assistant') {
@@ -108,9 +113,11 @@ const advance = async (taken: Task, context: TickContext, clock: Clock): Promise
     }
     if (stepsOf(conversation) >= task.maxSteps)
       return fail(task, 'MAX_STEPS', 'Max steps reached.', clock)
+    if (task.maxTokens !== undefined && tokensOf(conversation) >= task.maxTokens)
+      return fail(task, 'MAX_TOKENS', `The task has used its ${task.maxTokens} tokens.`, clock)
     if (context.remainingMs() < STEP_RESERVE_MS) return handOn(task)
     const offers = await offersOf(catalogue, conversation)
-    const outcome = await ask({ task, agent, offers, conversation }, clock)
+    const outcome = await ask({ task, agent, model, offers, conversation }, clock)
     if ('outcome' in outcome) return outcome
     conversation.entries.push(outcome)
     if (task.failures > 0) {
@@ -150,6 +157,15 @@ const continueAnew = async (task: Task, clock: Clock): Promise<TickOutcome> => {
   await startGeneration(task, clock)
   return outcomeOf('end')
 }
+
+const refusalIn = (error: unknown): AppError => {
+  if (error instanceof AppError && error.code !== 'INTERNAL') return error
+  throw error
+}
+
+/** What the steps of a task have used, input and output together; those below it count on their own. */
+const tokensOf = ({ entries }: Conversation): number =>
+  entries.reduce((sum, { usage }) => sum + (usage ? usage.inputTokens + usage.outputTokens : 0), 0)
 
 /** The entries that the last one answers. */
 const before = ({ entries }: Conversation): Entry[] => entries.slice(0, -1)

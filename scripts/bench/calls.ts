@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { marshall } from '@aws-sdk/util-dynamodb'
 import { Hono } from 'hono'
 import * as z from 'zod'
-import { agentKey } from '../../lib/agent/agent.ts'
+import { type Agent, agentKey } from '../../lib/agent/agent.ts'
 import { agentToolKey } from '../../lib/agent/agent-tool.ts'
 import { execute } from '../../lib/call/execute.ts'
 import { admit } from '../../lib/call/gate.ts'
@@ -48,13 +48,18 @@ const tool = defineTool({
 const agentId: Id<'agent'> = newId('agent')
 const principalId: Id<'user'> = newId('user')
 const at = new Date(0).toISOString()
-const agent = {
+const agent: Agent = {
   id: agentId,
   principalId,
   name: 'Bench',
   systemPrompt: '',
   model: { provider: 'rehearsal', name: 'script' },
   maxSteps: 10,
+  maxRetries: 0,
+  retryAfterMinutes: 5,
+  allowFollowup: true,
+  toolChoice: 'auto',
+  version: 1,
   createdAt: at,
 }
 

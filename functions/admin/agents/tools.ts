@@ -1,15 +1,17 @@
+import * as z from 'zod'
 import type { Agent } from '../../../lib/agent/agent.ts'
-import { overrideOperation, setEnabled } from '../../../lib/agent/agent-tool.ts'
+import { changeAgentTool, liftsApproval, listAgentTools } from '../../../lib/agent/agent-tool.ts'
 import { AppError, notFound } from '../../../lib/core/errors.ts'
 import { access } from '../../../lib/http/access.ts'
 import { managedAgent } from '../../../lib/http/agent-access.ts'
 import { OverrideBody } from '../../../lib/http/agent-body.ts'
+import { authorOf } from '../../../lib/http/author.ts'
 import { endpoint, reply } from '../../../lib/http/endpoint.ts'
 import { AgentToolView, presentOneTool } from '../../../lib/http/present-agent.ts'
 import { AgentId, OperationName, ToolName } from '../../../lib/http/wire.ts'
 import type { Caller } from '../../../lib/principal/caller.ts'
 import type { Operation, Tool } from '../../../lib/tool/define.ts'
-import { getTool } from '../../../lib/tool/registry.ts'
+import { findTool, getTool } from '../../../lib/tool/registry.ts'
 import { tools as registry } from '../../tools/index.ts'
 
 const tag = 'Agents'
@@ -37,14 +39,26 @@ const enabling = {
   path: '/api/v1/agents/{id}/tools/{tool}/enable',
   tag,
   access: governedTool,
-  responses: { 200: AgentToolView },
 } as const
 
 /** What an agent may use, and how. */
 export const toolEndpoints = {
   enableTool: endpoint(
-    { ...enabling, method: 'POST', summary: 'Let an agent use a tool' },
-    ({ subject, caller }) => enable(true, subject, caller),
+    {
+      ...enabling,
+      method: 'POST',
+      summary: 'Let an agent use a tool',
+      responses: {
+        200: AgentToolView.extend({
+          recommended_skills: z.array(z.string()).describe('What the tool says is of use with it.'),
+        }).meta({ id: 'EnabledTool' }),
+      },
+    },
+    async ({ subject, caller }) =>
+      reply(200, {
+        ...(await enable(true, subject, caller)),
+        recommended_skills: [...subject.tool.recommendsSkills],
+      }),
   ),
   disableTool: endpoint(
     {
@@ -52,8 +66,19 @@ export const toolEndpoints = {
       method: 'DELETE',
       summary: 'Let an agent use a tool no more',
       description: 'Its overrides and settings stay, unused.',
+      responses: {
+        200: AgentToolView.extend({
+          skills_to_remove: z
+            .array(z.string())
+            .describe('Skills that it recommended, and no other enabled tool does.'),
+        }).meta({ id: 'DisabledTool' }),
+      },
     },
-    ({ subject, caller }) => enable(false, subject, caller),
+    async ({ subject, caller }) =>
+      reply(200, {
+        ...(await enable(false, subject, caller)),
+        skills_to_remove: await onlyRecommendedBy(subject.agent, subject.tool),
+      }),
   ),
 
   overrideOperation: endpoint(
@@ -69,22 +94,16 @@ export const toolEndpoints = {
       responses: { 200: AgentToolView },
       errors: ['FORBIDDEN'],
     },
-    async ({ subject: { agent, tool, operation }, caller: { id: by, scopes }, body }) => {
-      const { enabled, requires_approval: requiresApproval } = body
-      if (letsRunUnasked(operation, requiresApproval) && !scopes.includes('decide'))
+    async ({ subject: { agent, tool, operation }, caller, body }) => {
+      const override = { enabled: body.enabled, requiresApproval: body.requires_approval }
+      if (liftsApproval(operation, override) && !caller.scopes.includes('decide'))
         throw new AppError(
           'FORBIDDEN',
           'This key may not lift an approval: it lacks the scope "decide".',
         )
-      const { item } = await overrideOperation(
-        agent.id,
-        tool.name,
-        operation.name,
-        { enabled, requiresApproval },
-        { by },
-      )
-      if (!item) throw notFound('agent', agent.id)
-      return reply(200, await presentOneTool(agent, item, registry))
+      const changes = { operations: { [operation.name]: override } }
+      const agentTool = await changeAgentTool(agent, tool.name, changes, authorOf(caller))
+      return reply(200, await presentOneTool(agent, agentTool, registry))
     },
   ),
 }
@@ -92,11 +111,20 @@ export const toolEndpoints = {
 const enable = async (
   enabled: boolean,
   { agent, tool }: { agent: Agent; tool: Tool },
-  { id: by }: Caller,
+  caller: Caller,
 ) => {
-  const { item } = await setEnabled(agent.id, tool.name, enabled, { by })
-  if (!item) throw notFound('agent', agent.id)
-  return reply(200, await presentOneTool(agent, item, registry))
+  const agentTool = await changeAgentTool(agent, tool.name, { enabled }, authorOf(caller))
+  return presentOneTool(agent, agentTool, registry)
+}
+
+/** The skills that a tool recommends and no other enabled tool of the agent does. */
+const onlyRecommendedBy = async (agent: Agent, tool: Tool): Promise<string[]> => {
+  const others = (await listAgentTools(agent.id)).filter(
+    ({ tool: name, enabled }) => enabled && name !== tool.name,
+  )
+  const declared = await Promise.all(others.map(({ tool: name }) => findTool(registry, name)))
+  const recommended = new Set(declared.flatMap(other => other?.recommendsSkills ?? []))
+  return tool.recommendsSkills.filter(skill => !recommended.has(skill))
 }
 
 const namedOperation = (tool: Tool, name: string): Operation => {
@@ -104,7 +132,3 @@ const namedOperation = (tool: Tool, name: string): Operation => {
   if (!operation) throw notFound('operation', name)
   return operation
 }
-
-/** Who lifts the approval of an operation decides about all its calls, before there is any. */
-const letsRunUnasked = (operation: Operation, requiresApproval: boolean | null | undefined) =>
-  requiresApproval === false || (requiresApproval === null && !operation.requiresApprovalByDefault)

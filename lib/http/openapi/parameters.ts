@@ -52,7 +52,8 @@ export const createParameters = (schemas: Schemas): Parameters => {
     'required-if-match': {
       ...ifMatch,
       required: true,
-      description: 'The ETag of what was read: a change of any other version is refused. `*` is for any.',
+      description:
+        'The ETag of what was read: a change of any other version is refused. `*` is for any.',
     },
   }
   return {

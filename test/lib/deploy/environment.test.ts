@@ -29,6 +29,7 @@ describe('the environment', () => {
     expect(whoKnows('ESPALIER_STATE_MACHINE_ARN')).toEqual([
       'tool-sub_agent-sub_agent',
       'tool-sub_agent-handover',
+      'admin-agents',
       'admin-tasks',
       'admin-approvals',
       'tick',
@@ -41,9 +42,12 @@ describe('the environment', () => {
     expect(whoKnows('ESPALIER_FUNCTION_PREFIX')).toEqual(['admin-approvals', 'tick', 'sweep'])
   })
 
-  it('tells operations, and nothing else, which hosts inside they may fetch from', () => {
+  it('tells operations and what asks models, and nothing else, which hosts inside they may reach', () => {
+    const asking = ['admin-llm-configurations', 'tick']
     expect(whoKnows('ESPALIER_FETCH_ALLOW')).toEqual(
-      functions.map(({ name }) => name).filter(name => name.startsWith('tool-')),
+      functions
+        .map(({ name }) => name)
+        .filter(name => name.startsWith('tool-') || asking.includes(name)),
     )
   })
 

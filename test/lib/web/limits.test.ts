@@ -133,11 +133,11 @@ describe('a body', () => {
     const response = await guardedFetch()(server.url, { limits: { maxBodyBytes: 1_000_000 } })
     expect((await failure(response.arrayBuffer())).message).toContain('more than 1000000 bytes')
     expect(sent).toBeLessThan(LIMITS.maxBodyBytes)
-    expect(lowered({ maxBodyBytes: LIMITS.maxBodyBytes + 1, maxRedirects: -1 })).toMatchObject({
+    expect(lowered([{ maxBodyBytes: LIMITS.maxBodyBytes + 1, maxRedirects: -1 }])).toMatchObject({
       maxBodyBytes: LIMITS.maxBodyBytes,
       maxRedirects: 0,
     })
-    expect(lowered({ maxRedirects: 5 }, { maxRedirects: 7 }).maxRedirects).toBe(5)
+    expect(lowered([{ maxRedirects: 5 }, { maxRedirects: 7 }]).maxRedirects).toBe(5)
   })
 
   it('that is not read is not taken from the socket, and its fetch ends in time', async () => {

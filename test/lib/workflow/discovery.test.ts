@@ -92,11 +92,11 @@ beforeAll(async () => {
 afterAll(() => world.stop())
 
 const offersIn = async (taskId: Id<'task'>, agent = agentId) =>
-  offersOf(await readCatalogue(await getAgent(agent), registry), await readConversation(taskId))
+  offersOf(await readCatalogue(await getAgent(agent), registry, { provider: 'rehearsal' }), await readConversation(taskId))
 
 const NOTHING_SAID = { entries: [], calls: new Map() }
 const offersAtFirst = async (agent = agentId) =>
-  offersOf(await readCatalogue(await getAgent(agent), registry), NOTHING_SAID)
+  offersOf(await readCatalogue(await getAgent(agent), registry, { provider: 'rehearsal' }), NOTHING_SAID)
 
 /** As a provider counts at most: a token has three characters of JSON or more. */
 const tokensOf = (tools: unknown[]) => JSON.stringify(tools).length / 3
