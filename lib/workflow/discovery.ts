@@ -16,6 +16,8 @@ import type { Catalogue, Offer } from './offer.ts'
  * about ten thousand, models begin to choose worse, and each step pays for them again.
  */
 export const MAX_OFFERED_TOKENS = 10_000
+/** Operations, however short: among hundreds they choose worse, too. */
+export const MAX_OFFERED_OPERATIONS = 199
 /** What those that were found, and the one to find more, may take then. */
 export const MAX_FOUND_TOKENS = 2_000
 /** Of the text of a tool in JSON; a provider's own count is lower. */
@@ -58,16 +60,15 @@ export const offersOf = async (
   catalogue: Catalogue,
   { entries, calls }: Conversation,
 ): Promise<Offers> => {
-  const all = mapValues(catalogue, candidate => candidate.offer())
-  const isWhole = sizeOf(modelTools(all)) <= MAX_OFFERED_TOKENS
-  const search = searchTool(catalogue)
+  const all = new Map([...catalogue].map(([alias, candidate]) => [alias, candidate.offer()]))
+  const isWhole =
+    operationsOf(catalogue) <= MAX_OFFERED_OPERATIONS &&
+    sizeOf(modelTools(all)) <= MAX_OFFERED_TOKENS
   const offered = isWhole
     ? all
-    : foundOffers(catalogue, await findingsIn(entries.flatMap(callIdsOf), calls), {
-        tokens: MAX_FOUND_TOKENS - sizeOf([search]),
-      })
+    : foundOffers(catalogue, await findingsIn(entries.flatMap(callIdsOf), calls))
   return {
-    forModel: [...(isWhole ? [] : [search]), ...modelTools(offered)],
+    forModel: [...(isWhole ? [] : [searchTool(catalogue)]), ...modelTools(offered)],
     named: name => offered.get(name) ?? all.get(name),
     isSearch: name => !isWhole && name === FIND_TOOLS,
   }
@@ -94,6 +95,7 @@ export const searchCall = async (
   const findings: Findings = {
     found: found.map(({ tool, operation }) => ({ tool: tool.name, operation: operation.name })),
   }
+  const offered = foundOffers(catalogue, findings.found)
   return answeredCall(
     origin,
     { ...owner, tool: FIND_TOOLS, operation: SEARCH_OPERATION },
@@ -101,7 +103,11 @@ export const searchCall = async (
       status: 'COMPLETED',
       arguments: parsed.data,
       description: `Look for tools: "${query}"`,
-      result: { isError: false, content: tellFound(catalogue, found, query), data: findings },
+      result: {
+        isError: false,
+        content: tellFound(catalogue, { found, offered, query }),
+        data: findings,
+      },
     },
     clock,
   )
@@ -122,22 +128,12 @@ const findingsIn = async (
 }
 
 /** Offers of what was found, as far as the room goes: the first of all in any case. */
-const foundOffers = (
-  catalogue: Catalogue,
-  findings: Findings['found'],
-  { tokens }: { tokens: number },
-): Map<string, Offer> => {
+const foundOffers = (catalogue: Catalogue, findings: Findings['found']): Map<string, Offer> => {
+  const tokens = MAX_FOUND_TOKENS - sizeOf([searchTool(catalogue)])
   let chosen = new Map<string, Offer>()
   for (const { tool, operation } of findings) {
     const [alias, candidate] =
-      [...catalogue].find(
-        ([
-          ,
-          {
-            tool: { name },
-          },
-        ]) => name === tool,
-      ) ?? []
+      [...catalogue].find(([, candidate]) => candidate.tool.name === tool) ?? []
     const found = candidate?.enabled.find(({ name }) => name === operation)
     const known = alias === undefined ? undefined : chosen.get(alias)
     if (alias === undefined || !candidate || !found || known?.enabled.includes(found)) continue
@@ -150,26 +146,43 @@ const foundOffers = (
 
 const searchTool = (catalogue: Catalogue): ModelTool => {
   const candidates = [...catalogue.values()]
-  const operations = candidates.reduce((sum, { enabled }) => sum + enabled.length, 0)
   const names = candidates.map(({ tool }) => tool.name).join(', ')
   return {
     name: FIND_TOOLS,
     description: [
-      `Finds the tools to do something with. You have ${operations} operations of ${candidates.length} tools, too many to list; what this finds you can call from your next step on.`,
+      `Finds the tools to do something with. You have ${operationsOf(catalogue)} operations of ${candidates.length} tools, too many to list; what this finds you can call from your next step on.`,
       `The tools: ${clip(names, MAX_LISTED_CHARS)}`,
     ].join('\n\n'),
     inputSchema: QUERY_SCHEMA,
   }
 }
 
-const tellFound = (catalogue: Catalogue, found: Found[], query: string): string => {
+/** What was found: what the next request offers, and what it has no room for. */
+const tellFound = (
+  catalogue: Catalogue,
+  { found, offered, query }: { found: Found[]; offered: Map<string, Offer>; query: string },
+): string => {
   if (found.length === 0) return `Nothing was found for "${query}". Try other words.`
-  const lines = found.map(({ tool, operation }) => {
-    const [alias] = [...catalogue].find(([, candidate]) => candidate.tool === tool) ?? []
-    return `- ${alias} (${operation.name}): ${clip(operation.description, MAX_TOLD_CHARS)}`
+  const told = found.map(({ tool, operation }) => {
+    const [alias = ''] = [...catalogue].find(([, candidate]) => candidate.tool === tool) ?? []
+    const line = `- ${alias} (${operation.name}): ${clip(operation.description, MAX_TOLD_CHARS)}`
+    return { line, isOffered: offered.get(alias)?.enabled.includes(operation) ?? false }
   })
-  return ['You can call these from now on:', ...lines].join('\n')
+  const { callable = [], others = [] } = Object.groupBy(told, ({ isOffered }) =>
+    isOffered ? 'callable' : 'others',
+  )
+  return [
+    'You can call these from now on:',
+    ...callable.map(({ line }) => line),
+    ...(others.length > 0
+      ? ['There was no room for these; to call one, look for it alone, by its name:']
+      : []),
+    ...others.map(({ line }) => line),
+  ].join('\n')
 }
+
+const operationsOf = (catalogue: Catalogue): number =>
+  [...catalogue.values()].reduce((sum, { enabled }) => sum + enabled.length, 0)
 
 /** Estimated tokens. */
 const sizeOf = (tools: ModelTool[]): number =>
@@ -179,6 +192,3 @@ const sizeOf = (tools: ModelTool[]): number =>
 
 const modelTools = (offers: Map<string, Offer>): ModelTool[] =>
   [...offers.values()].map(({ forModel }) => forModel)
-
-const mapValues = <K, V, W>(map: Map<K, V>, make: (value: V) => W): Map<K, W> =>
-  new Map([...map].map(([key, value]) => [key, make(value)]))
