@@ -18,25 +18,36 @@ const RING = {
 
 export const KEY_BYTES = 32
 const VERSION = /^[a-z0-9]{1,16}$/
+/**
+ * What a version is named that encrypts nothing any more: `lastingKey` alone is made from it, and
+ * stays the same after the version that it was is gone.
+ */
+export const LASTING = 'lasting'
 
 /** The current key of a purpose, and its version's name, which goes with what it encrypted. */
 export const currentKey = (purpose: Purpose): { version: string; key: KeyObject } => {
-  const [first] = ringOf(purpose)
+  const first = [...ringOf(purpose)].find(([version]) => version !== LASTING)
   if (!first) throw badRing(purpose)
   const [version, key] = first
   return { version, key }
 }
 
+/** The versions that open what they encrypted, the current one first. */
+export const versionsOf = (purpose: Purpose): string[] =>
+  [...ringOf(purpose).keys()].filter(version => version !== LASTING)
+
 /** The key of a purpose in one version, or undefined where that version is gone. */
 export const keyOf = (purpose: Purpose, version: string): KeyObject | undefined =>
-  ringOf(purpose).get(version)
+  version === LASTING ? undefined : ringOf(purpose).get(version)
 
 /**
- * A key that outlives rotation: of the oldest version still configured. Fingerprints and public
- * links made with it stay the same when a newer version is put in front.
+ * A key that outlives rotation: of the version named `lasting`, or of the oldest one that is
+ * configured. Fingerprints and public links made with it stay the same when a newer version is
+ * put in front.
  */
 export const lastingKey = (purpose: Purpose): KeyObject => {
-  const oldest = [...ringOf(purpose).values()].at(-1)
+  const ring = ringOf(purpose)
+  const oldest = ring.get(LASTING) ?? [...ring.values()].at(-1)
   if (!oldest) throw badRing(purpose)
   return oldest
 }

@@ -9,6 +9,11 @@ const CIPHER = 'aes-256-gcm'
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
+const SEALED = /^([a-z0-9]{1,16})\.[A-Za-z0-9_-]{38,}$/
+
+/** The version of the key that a text says it was encrypted with, or undefined where it is none. */
+export const versionOf = (text: string): string | undefined => SEALED.exec(text)?.[1]
+
 /** Encrypts a secret for one place: `<key version>.<base64url of iv, tag and ciphertext>`. */
 export const encrypt = (plain: string, place: Place): string => {
   const { version, key } = currentKey('settings-encryption')

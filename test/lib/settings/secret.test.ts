@@ -63,6 +63,23 @@ test('a fingerprint outlives a rotation, and tells values apart', () => {
   expect(fingerprint('other settings')).not.toBe(before)
 })
 
+test('the lasting key is of the version of that name, which encrypts and opens nothing', () => {
+  const before = fingerprint('settings')
+  const old = encrypt('old', place)
+  const lasting = first.replace('v1:', 'lasting:')
+  for (const ring of [`${second},${lasting}`, `${lasting},${second}`]) {
+    vi.stubEnv('ESPALIER_SETTINGS_KEYS', ring)
+    expect(fingerprint('settings')).toBe(before)
+    expect(encrypt('new', place)).toMatch(/^v2\./)
+    expect(decrypt(old, place)).toBeUndefined()
+    expect(decrypt(old.replace('v1.', 'lasting.'), place)).toBeUndefined()
+  }
+  vi.stubEnv('ESPALIER_SETTINGS_KEYS', second)
+  expect(fingerprint('settings')).not.toBe(before)
+  vi.stubEnv('ESPALIER_SETTINGS_KEYS', lasting)
+  expect(() => encrypt('x', place)).toThrow('ESPALIER_SETTINGS_KEYS')
+})
+
 test.each(['', 'v1', 'v1:short', 'V1:' + first.slice(3), `${first},v2:AAAA`])(
   'the master keys %j are refused with what they must be',
   keys => {

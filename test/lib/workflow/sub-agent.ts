@@ -1,3 +1,8 @@
+import { tool } from '../../../functions/tools/sub-agent.ts'
+import { getAgent } from '../../../lib/agent/agent.ts'
+import { scopeOf } from '../../../lib/call/gate.ts'
+import type { Id } from '../../../lib/core/ids.ts'
+import { writeLayer } from '../../../lib/settings/write.ts'
 import { world } from '../../use-world.ts'
 
 /** A prompt's line that has the rehearsal ask an agent, or hand over to it, with this prompt. */
@@ -9,4 +14,19 @@ export const mayAsk = async (agent: string, ...targets: string[]): Promise<void>
   await world.setSettings(agent, 'sub_agent', { allowed_target_agents: targets })
   for (const operation of ['sub_agent', 'handover'])
     await world.override(agent, `sub_agent.${operation}`, { requires_approval: false })
+}
+
+/** Lets an agent ask these, whoever owns them: as if each had been given away, or deleted, since. */
+export const mayStillAsk = async (id: Id<'agent'>, ...targets: string[]): Promise<void> => {
+  const agent = await getAgent(id)
+  await writeLayer(
+    tool,
+    scopeOf(agent),
+    { allowed_target_agents: targets },
+    {
+      by: agent.principalId,
+      readAgents: async ids =>
+        new Map(ids.map(id => [id, { name: 'Gone', principalId: agent.principalId }])),
+    },
+  )
 }

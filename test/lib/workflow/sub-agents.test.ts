@@ -8,7 +8,7 @@ import { setting } from '../../../lib/tool/setting.ts'
 import { ask } from '../../probe.ts'
 import { useWorld, world } from '../../use-world.ts'
 import { type Person, type TaskView, until } from '../../world.ts'
-import { line, mayAsk } from './sub-agent.ts'
+import { line, mayAsk, mayStillAsk } from './sub-agent.ts'
 
 let release = () => {}
 let held = 0
@@ -44,7 +44,7 @@ beforeAll(async () => {
   boss = await world.createAgent(['calculator', 'probe', 'sub_agent'], { name: 'Boss' })
   stranger = await world.createPerson()
   foreign = await world.createAgent([], { key: stranger.key })
-  await mayAsk(boss, helper, boss, foreign, `agent_${'0'.repeat(26)}`)
+  await mayAsk(boss, helper, boss)
   await mayAsk(helper, boss, helper)
 })
 
@@ -142,11 +142,10 @@ describe('a task that asks other agents', () => {
     ['itself', () => boss, 'can not ask itself'],
     ['an agent of another owner', () => foreign, 'of the same owner'],
     ['an agent that there isn’t', () => `agent_${'0'.repeat(26)}`, 'of the same owner'],
-    ['an agent that it may not ask', () => helper, 'may ask only'],
+    ['an agent that it may not ask', () => helper, 'must be of those under'],
     ['what is no agent', () => 'user_x', 'target_agent_id'],
   ])('is refused %s, and starts nothing', async (_, target, why) => {
-    const allowed = [boss, foreign, `agent_${'0'.repeat(26)}`]
-    await world.setSettings(boss, 'sub_agent', { allowed_target_agents: allowed })
+    await mayStillAsk(boss, boss, foreign, `agent_${'0'.repeat(26)}`)
     const id = await world.createTask(boss, line('sub_agent', target(), 'Do it.'))
     const task = await world.untilTask(id, 'COMPLETED')
     expect((await answers(id))[0]).toContain(why)
@@ -155,6 +154,7 @@ describe('a task that asks other agents', () => {
   })
 
   it('can not be asked outside of tasks', async () => {
+    await mayAsk(boss, helper)
     const body = { target_agent_id: helper, prompt: 'x' }
     const answer = await world.run(boss, 'sub_agent.sub_agent', body)
     expect(answer.body.data).toMatchObject({
