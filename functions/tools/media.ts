@@ -5,6 +5,7 @@ import { AppError, notFound } from '../../lib/core/errors.ts'
 import { derivedId, idOf } from '../../lib/core/ids.ts'
 import { serve } from '../../lib/http/serve.ts'
 import type { Asset } from '../../lib/media/asset.ts'
+import { cleanFileName, stemOf } from '../../lib/media/file-name.ts'
 import {
   AUTHORED_TYPES,
   type AuthoredType,
@@ -183,14 +184,10 @@ const describeAsset = (asset: Asset) => ({
   ...(asset.signature ? { signature: asset.signature } : {}),
 })
 
-/** A name without folders and control characters, with the extension of its type. */
+/** A clean name, with the extension of its type. */
 const fileName = (name: string, type: AuthoredType): string => {
   const extension = AUTHORED_TYPES[type]
-  const clean = Array.from(name.split(/[/\\]/).at(-1) ?? '')
-    .filter(character => (character.codePointAt(0) ?? 0) >= 32)
-    .join('')
-    .trim()
-  const stem = clean.replace(/\.[a-z0-9]{1,8}$/i, '') || 'document'
+  const stem = stemOf(cleanFileName(name)) || 'document'
   return cut(stem, MAX_FILENAME_CHARS - extension.length) + extension
 }
 

@@ -5,14 +5,8 @@ import { config } from '../core/config.ts'
 
 /** How long the redirect of a link works: it is followed at once, or asked for again. */
 export const REDIRECT_SECONDS = 60
-/** What a browser would run, and so gets only as a download. */
-const ACTIVE_TYPES = [
-  'text/html',
-  'image/svg+xml',
-  'application/xml',
-  'text/xml',
-  'application/xhtml+xml',
-]
+/** What a browser would run, and so gets only as a download: HTML, and XML of every kind. */
+const ACTIVE_TYPE = /^(?:text\/html|(?:text|application)\/(?:xml|xsl)|[^;]*\+xml)\s*(?:;|$)/i
 
 /** A URL that reads an object from S3 for a minute, as a file of this name and type. */
 export const presignedUrl = (
@@ -25,7 +19,7 @@ export const presignedUrl = (
       Bucket: config('bucket'),
       Key: objectKey,
       ResponseContentType: mimeType.startsWith('text/') ? `${mimeType}; charset=utf-8` : mimeType,
-      ResponseContentDisposition: `${ACTIVE_TYPES.includes(mimeType) ? 'attachment' : 'inline'}; filename*=UTF-8''${encodeName(filename)}`,
+      ResponseContentDisposition: `${ACTIVE_TYPE.test(mimeType) ? 'attachment' : 'inline'}; filename*=UTF-8''${encodeName(filename)}`,
       ResponseCacheControl: 'no-store',
     }),
     { expiresIn: REDIRECT_SECONDS },

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { getObject } from '../../lib/data/objects.ts'
+import { MAX_FILENAME_CHARS } from '../../lib/media/limits.ts'
 import { defineTool, type Middleware } from '../../lib/tool/define.ts'
 import { result } from '../../lib/tool/result.ts'
 import { MAX_RESULT_SIZE } from '../../lib/tool/serialize.ts'
@@ -8,6 +9,8 @@ import { setting } from '../../lib/tool/setting.ts'
 import { dataOf, snapshot, startWorld, type World } from '../world.ts'
 
 const SECRET = 'canary-secret-ü-4711'
+/** A Blob's type is written small. */
+const MIXED = 'Canary-Key-4711'
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 
 const cyclic: Error & { self?: unknown } = new Error('It goes round.')
@@ -107,6 +110,17 @@ const painter = defineTool({
       touches: ['media', 'bucket'],
     },
     plain: { ...operation('plain', () => ({ picture: PNG })), touches: ['media', 'bucket'] },
+    disguise: {
+      ...operation('disguise', () => [
+        new File(['<script>'], `/tmp/\u202e${MIXED}\r\n.html`, {
+          type: 'Text/HTML; charset=utf-8',
+        }),
+        new Blob(['<x/>'], { type: 'application/rss+xml; charset=utf-8' }),
+        new Blob(['x'], { type: `text/${MIXED}` }),
+        new File(['y'], `${'y'.repeat(500_000)}.txt`, { type: 'text/plain' }),
+      ]),
+      touches: ['media', 'bucket'],
+    },
     leak: operation('leak', () => new File([`key=${SECRET};`, PNG], `${SECRET}.bin`)),
     refuse: operation('refuse', () => 'never'),
     replace: operation('replace', () => 'replace me'),
@@ -286,6 +300,28 @@ describe('bytes that a tool returns', () => {
     const stored = Buffer.from((await getObject(full_output)) ?? [])
     expect(stored).toEqual(Buffer.concat([Buffer.from('key=***;'), PNG]))
     expect(JSON.stringify(await snapshot())).not.toContain(SECRET)
+  })
+})
+
+describe('a file that a tool returns', () => {
+  it('has a name that shows, no parameters in its type, and runs nothing in a browser', async () => {
+    await world.setSettings(agent, 'painter', { key: MIXED })
+    const { content, media = [] } = await run('painter.disguise')
+    const files: { filename: string; mime_type: string }[] = JSON.parse(content)
+    expect(files.map(({ filename }) => filename)).toEqual([
+      '***.html',
+      'result.bin',
+      'result.bin',
+      `${'y'.repeat(MAX_FILENAME_CHARS - 4)}.txt`,
+    ])
+    const types = ['text/html', 'application/rss+xml', 'application/octet-stream', 'text/plain']
+    expect(files.map(({ mime_type }) => mime_type)).toEqual(types)
+    const links = await Promise.all(
+      media.map(id => world.request('GET', `/api/v1/assets/${id}`).then(link => link.headers)),
+    )
+    const shown = await Promise.all(links.map(link => fetch(link.get('location') ?? '')))
+    const ways = shown.map(file => file.headers.get('content-disposition')?.split(';')[0])
+    expect(ways).toEqual(['attachment', 'attachment', 'inline', 'inline'])
   })
 })
 
