@@ -199,7 +199,10 @@ export const until = async <T>(what: string, look: () => Promise<T | undefined>)
   throw new Error(`Waited in vain until ${what}.`)
 }
 
-/** Everything that is stored: each item by its key, and the keys of all objects. */
+/**
+ * Everything that is stored: each item by its key, and the keys of all objects. When keys were last
+ * used is left out: a request that is refused is a use as well.
+ */
 export const snapshot = async (): Promise<Record<string, unknown>> => {
   const items: Record<string, unknown> = {}
   let start: Record<string, unknown> | undefined
@@ -212,7 +215,7 @@ export const snapshot = async (): Promise<Record<string, unknown>> => {
       }),
     )
     for (const item of (page.Items ?? []).map(stored => unmarshall(stored)))
-      items[`${item.pk} / ${item.sk}`] = item
+      if (!String(item.pk).startsWith('seen#key_')) items[`${item.pk} / ${item.sk}`] = item
     start = page.LastEvaluatedKey
   } while (start)
   const objects = await s3().send(new ListObjectsV2Command({ Bucket: config('bucket') }))

@@ -3,212 +3,164 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { routeTable } from '../../functions/routes.ts'
 import { tools } from '../../functions/tools/index.ts'
 import { callKey, ToolCall } from '../../lib/call/tool-call.ts'
-import type { Id } from '../../lib/core/ids.ts'
+import { type Id, newId } from '../../lib/core/ids.ts'
 import * as table from '../../lib/data/table.ts'
+import { createGroup, type GroupRole } from '../../lib/principal/group.ts'
 import { createKey, revokeKey } from '../../lib/principal/key.ts'
+import { addMember, getMember, removeMember } from '../../lib/principal/member.ts'
+import type { Relation } from '../../lib/principal/permission.ts'
+import { changed, getUser, replaceUser } from '../../lib/principal/user.ts'
 import { makeSession } from '../session.ts'
 import { dataOf, type Person, snapshot, startWorld, until, type World } from '../world.ts'
+import {
+  type Asker,
+  digests,
+  expected,
+  type Ids,
+  OWNER_OF,
+  type Row,
+  type Thing,
+  WALK,
+} from './walk.ts'
 
-// Every route of the table is asked by every kind of caller about what one member owns.
+// Every route of the table is asked by every kind of caller: some about what one user owns, some
+// about what a group does.
 
-const CALLERS = [
-  'nobody',
-  'a made-up key',
-  'a revoked key',
-  'the agent itself',
-  'another agent of the same owner',
-  'another user',
-  'the owner without the scope',
-  'the owner',
-  'an admin',
-] as const
-type CallerName = (typeof CALLERS)[number]
+type Standing = Pick<Asker, 'kind' | 'isItself' | 'lacksDecide'> & {
+  /** Whose things it asks about. */
+  about: 'user' | 'group'
+  toUser?: Relation
+  toGroup?: Relation
+  toInstance?: Relation
+}
 
-const NO_KEY = [401, 401, 401] as const
-/** Only those who govern the owner's things. */
-const GOVERNORS = [...NO_KEY, 404, 404, 404, 200, 200, 200]
-const GOVERNORS_MAKE = [...NO_KEY, 404, 404, 404, 201, 201, 201]
-/** What is one's own, and no agent's. */
-const USERS = [...NO_KEY, 403, 403, 200, 200, 200, 200]
-const EVERYONE = [...NO_KEY, 200, 200, 200, 200, 200, 200]
-const ANYONE = CALLERS.map(() => 200)
-/** The agent may read what it did itself. */
-const READERS = [...NO_KEY, 200, 404, 404, 200, 200, 200]
-const DECIDERS = [...NO_KEY, 403, 404, 404, 403, 200, 200]
-const NO_SESSION = [...NO_KEY, 404, 404, 404, 404, 404, 404]
-const ADMINS = [...NO_KEY, 403, 403, 403, 403, 403, 200]
+const CALLERS = {
+  nobody: { about: 'user', kind: 'nobody' },
+  'a made-up key': { about: 'user', kind: 'nobody' },
+  'a revoked key': { about: 'user', kind: 'nobody' },
+  'a disabled admin': { about: 'user', kind: 'nobody' },
+  'an agent of a disabled user': { about: 'user', kind: 'nobody' },
+  'the agent itself': { about: 'user', kind: 'agent', isItself: true },
+  'another agent of the same owner': { about: 'user', kind: 'agent' },
+  'another user': { about: 'user', kind: 'user' },
+  'the owner without the scope': {
+    about: 'user',
+    kind: 'user',
+    toUser: 'self',
+    lacksDecide: true,
+  },
+  'the owner': { about: 'user', kind: 'user', toUser: 'self' },
+  'an admin of the instance': {
+    about: 'user',
+    kind: 'user',
+    toUser: 'instance-admin',
+    toGroup: 'instance-admin',
+    toInstance: 'instance-admin',
+  },
+  'an admin of the instance, about a group': {
+    about: 'group',
+    kind: 'user',
+    toUser: 'instance-admin',
+    toGroup: 'instance-admin',
+    toInstance: 'instance-admin',
+  },
+  'an owner of the group': { about: 'group', kind: 'user', toGroup: 'group-owner' },
+  'an admin of the group': { about: 'group', kind: 'user', toGroup: 'group-admin' },
+  'an admin of the group without the scope': {
+    about: 'group',
+    kind: 'user',
+    toGroup: 'group-admin',
+    lacksDecide: true,
+  },
+  'a member of the group': { about: 'group', kind: 'user', toGroup: 'group-member' },
+  'a former member of the group': { about: 'group', kind: 'user' },
+  'an owner of another group': { about: 'group', kind: 'user' },
+  'an agent of the group': { about: 'group', kind: 'agent', isItself: true },
+} as const satisfies Record<string, Standing>
+type CallerName = keyof typeof CALLERS
+const callers = Object.keys(CALLERS) as CallerName[]
 
 /** What a request began begins its own next function within it. */
 const QUIET_MS = 10
 
-type Ids = Record<
-  'agent' | 'task' | 'call' | 'unknown' | 'media' | 'key' | 'principal' | 'session' | 'invitation',
-  string
->
-type Row = {
-  expected: readonly number[]
-  /** A page for people, whose refusals are words. */
-  isWords?: true
-  /** What the owner is answered who has signed in, where that isn't what the owner's key is. */
-  signedIn?: number
-  /** The path's parts in braces that no id of the same name fills, and the body. */
-  id?: keyof Ids
-  body?: (ids: Ids) => unknown
-}
-
-const WALK: Record<string, Row> = {
-  'GET /api/v1/principals/me': { expected: EVERYONE },
-  'GET /api/v1/tools': { expected: EVERYONE },
-  'GET /api/v1/tools/{tool}': { expected: EVERYONE },
-  'GET /api/v1/tools/{tool}/settings': { expected: ADMINS },
-  'PUT /api/v1/tools/{tool}/settings': { expected: ADMINS, body: () => ({ timezone: 'UTC' }) },
-  'DELETE /api/v1/tools/{tool}/settings/{key}': { expected: ADMINS },
-  'DELETE /api/v1/tools/{tool}/settings': { expected: ADMINS },
-  'GET /api/v1/principals/{id}/tools/{tool}/settings': { expected: GOVERNORS, id: 'principal' },
-  'PUT /api/v1/principals/{id}/tools/{tool}/settings': {
-    expected: GOVERNORS,
-    id: 'principal',
-    body: () => ({ timezone: 'UTC' }),
-  },
-  'DELETE /api/v1/principals/{id}/tools/{tool}/settings/{key}': {
-    expected: GOVERNORS,
-    id: 'principal',
-  },
-  'DELETE /api/v1/principals/{id}/tools/{tool}/settings': { expected: GOVERNORS, id: 'principal' },
-  'GET /api/v1/agents/{id}/tools/{tool}/settings': { expected: GOVERNORS, id: 'agent' },
-  'PUT /api/v1/agents/{id}/tools/{tool}/settings': {
-    expected: GOVERNORS,
-    id: 'agent',
-    body: () => ({ timezone: 'UTC' }),
-  },
-  'DELETE /api/v1/agents/{id}/tools/{tool}/settings/{key}': { expected: GOVERNORS, id: 'agent' },
-  'DELETE /api/v1/agents/{id}/tools/{tool}/settings': { expected: GOVERNORS, id: 'agent' },
-  'GET /api/v1/audit': { expected: ADMINS },
-  'GET /api/v1/agents': { expected: USERS },
-  'POST /api/v1/agents': {
-    expected: [...NO_KEY, 403, 403, 201, 201, 201, 201],
-    body: () => ({ name: 'New', model: { provider: 'rehearsal', name: 'script' } }),
-  },
-  'GET /api/v1/agents/{id}': { expected: GOVERNORS, id: 'agent' },
-  'POST /api/v1/agents/{id}/tools/{tool}/enable': { expected: GOVERNORS, id: 'agent' },
-  'DELETE /api/v1/agents/{id}/tools/{tool}/enable': { expected: GOVERNORS, id: 'agent' },
-  'PATCH /api/v1/agents/{id}/tools/{tool}/operations/{operation}': {
-    expected: GOVERNORS,
-    id: 'agent',
-    body: () => ({ enabled: true }),
-  },
-  'POST /api/v1/agents/{id}/keys': {
-    expected: GOVERNORS_MAKE,
-    id: 'agent',
-    body: () => ({ name: 'Key' }),
-  },
-  'DELETE /api/v1/keys/{id}': { expected: GOVERNORS, id: 'key' },
-  'GET /api/v1/tasks': { expected: EVERYONE },
-  'POST /api/v1/tasks': {
-    expected: [...NO_KEY, 403, 403, 404, 201, 201, 201],
-    body: ({ agent }) => ({ agent_id: agent, prompt: 'Hello' }),
-  },
-  'GET /api/v1/tasks/{id}': { expected: READERS, id: 'task' },
-  'GET /api/v1/tasks/{id}/history': { expected: READERS, id: 'task' },
-  'POST /api/v1/tasks/{id}/cancel': {
-    expected: [...NO_KEY, 403, 404, 404, 200, 200, 200],
-    id: 'task',
-  },
-  'GET /api/v1/approvals': { expected: USERS },
-  'GET /api/v1/tool-calls/{id}': { expected: READERS, id: 'call' },
-  // Nothing of that name is kept: who may read the call is told so, as everyone else is.
-  'GET /api/v1/tool-calls/{id}/outputs/{hash}': {
-    expected: [...NO_KEY, 404, 404, 404, 404, 404, 404],
-    id: 'call',
-  },
-  'POST /api/v1/tool-calls/{id}/approve': { expected: DECIDERS, id: 'call', body: digestOf },
-  'POST /api/v1/tool-calls/{id}/reject': { expected: DECIDERS, id: 'call', body: digestOf },
-  'POST /api/v1/tool-calls/{id}/settle': {
-    expected: DECIDERS,
-    id: 'unknown',
-    body: () => ({ ran: false }),
-  },
-  'GET /api/v1/media': { expected: USERS },
-  'GET /api/v1/media/{id}': { expected: GOVERNORS, id: 'media' },
-  'POST /api/v1/media/{id}/public-link': { expected: GOVERNORS_MAKE, id: 'media' },
-  'DELETE /api/v1/media/{id}/public-link': { expected: GOVERNORS, id: 'media' },
-  'GET /api/v1/assets/{id}': {
-    expected: [...NO_KEY, 404, 404, 404, 302, 302, 302],
-    id: 'media',
-  },
-  // Keys are no sessions, and nobody here has signed in.
-  'GET /api/v1/sessions': { expected: USERS },
-  'DELETE /api/v1/sessions': { expected: USERS },
-  'GET /api/v1/sessions/current': { expected: NO_SESSION, signedIn: 200 },
-  'POST /api/v1/sign-out': { expected: NO_SESSION, signedIn: 200 },
-  'DELETE /api/v1/sessions/{id}': { expected: GOVERNORS, id: 'session' },
-  'GET /api/v1/invitations': { expected: ADMINS },
-  'POST /api/v1/invitations': {
-    expected: [...NO_KEY, 403, 403, 403, 403, 403, 201],
-    body: () => ({}),
-  },
-  'DELETE /api/v1/invitations/{id}': {
-    expected: [...NO_KEY, 404, 404, 404, 404, 404, 200],
-    id: 'invitation',
-  },
-  // What asks for a secret of its own, and takes none of these; there is no provider.
-  'POST /api/v1/invitations/accept': {
-    expected: CALLERS.map(() => 403),
-    body: () => ({ token: 'inv_made-up', name: 'Someone' }),
-  },
-  'POST /api/v1/claim': {
-    expected: CALLERS.map(() => 404),
-    body: () => ({ secret: 'made up' }),
-  },
-  'GET /sign-in': { expected: CALLERS.map(() => 404), isWords: true },
-  'GET /sign-in/callback': { expected: CALLERS.map(() => 404), isWords: true },
-  // What says how to use the API is for everyone.
-  'GET /api/v1/openapi.json': { expected: ANYONE },
-  'GET /docs': { expected: ANYONE },
-  'HEAD /docs': { expected: ANYONE },
-  'GET /docs/{file}': { expected: ANYONE },
-  'HEAD /docs/{file}': { expected: ANYONE },
-  // The link's own token opens it, and nobody's key.
-  'GET /api/v1/public/media/{id}': { expected: CALLERS.map(() => 404), id: 'media' },
-}
-
 const OPERATION = /^POST \/api\/v1\/tools\/[a-z_]+\/operations\/[a-z_]+$/
-/** Who runs a foreign agent's operation; those who may get in are told of their arguments. */
-const RUNNERS = [...NO_KEY, 'in', 404, 404, 'in', 'in', 'in'] as const
+/** An agent runs its own operations; those who may get in are told of their arguments. */
+const RUN: Row = { may: 'run', of: 'agent', body: () => ({}) }
 const IN = [200, 202, 400, 422]
+
+/** Lists that name whose things they are of, and what of the table lets one ask. */
+const LISTS: Record<string, Row> = {
+  'GET /api/v1/agents': { may: 'read', of: 'principal', isForUsers: true },
+  'GET /api/v1/tasks': { may: 'read', of: 'principal' },
+  'GET /api/v1/approvals': { may: 'read', of: 'principal', isForUsers: true },
+  'GET /api/v1/media': { may: 'read', of: 'principal', isForUsers: true },
+  'GET /api/v1/keys': { may: 'manage-agents', of: 'principal', isForUsers: true },
+  'GET /api/v1/audit': { may: 'audit', of: 'principal' },
+}
+
+/** Of what both homes have from the start. */
+const NEVER_EMPTY = ['GET /api/v1/agents', 'GET /api/v1/keys', 'GET /api/v1/media']
 
 const routes = (await routeTable()).routes.map(({ method, path }) => `${method} ${path}`)
 
+type Home = { principal: Id<'user'> | Id<'group'>; agent: Id<'agent'>; media: string }
+
 let world: World
 let owner: Person
-let agent: Id<'agent'>
-let media: string
+let group: Id<'group'>
+let members: Record<GroupRole, Person>
+let homes: Record<'user' | 'group', Home>
 let keys: Record<CallerName, string | null>
 
 beforeAll(async () => {
   // So many ask from one address.
   vi.stubEnv('ESPALIER_RATE_LIMITS', 'key=off, address=off, everyone=off')
   world = await startWorld()
-  owner = await world.createPerson(['decide'])
-  const as = { key: owner.key }
-  agent = await world.createAgent(Object.keys(tools), as)
-  const other = await world.createAgent(['time'], as)
-  await world.setSettings(agent, 'sub_agent', { allowed_target_agents: [other] })
+  const people = await Promise.all(Array.from({ length: 8 }, () => world.createPerson(['decide'])))
+  const [one, two, three, four, other, former, disabled, user] = people as [
+    Person,
+    Person,
+    Person,
+    Person,
+    Person,
+    Person,
+    Person,
+    Person,
+  ]
+  owner = user
+  members = { owner: one, admin: two, member: three }
+  group = await groupOf(members)
+  await join(former, 'admin')
+  await removeMember(await getMember(group, former.id))
+  await createGroup({ id: newId('group'), name: 'Others' }, { ownerId: four.id })
+  homes = { user: await homeOf(owner, owner.id), group: await homeOf(one, group) }
   const revoked = await world.createUserKey(owner.id, ['decide'])
   await revokeKey(revoked.keyId)
+  const sibling = await world.createAgent(['time'], { key: owner.key })
+  const ofDisabled = await world.createAgent(['time'], { key: disabled.key })
   keys = {
     nobody: null,
     'a made-up key': 'esp_made-up',
     'a revoked key': revoked.key,
-    'the agent itself': (await world.createAgentKey(agent)).key,
-    'another agent of the same owner': (await world.createAgentKey(other)).key,
-    'another user': (await world.createPerson(['decide'])).key,
+    'a disabled admin': disabled.key,
+    'an agent of a disabled user': (await world.createAgentKey(ofDisabled)).key,
+    'the agent itself': (await world.createAgentKey(homes.user.agent)).key,
+    'another agent of the same owner': (await world.createAgentKey(sibling)).key,
+    'another user': other.key,
     'the owner without the scope': (await world.createUserKey(owner.id)).key,
     'the owner': owner.key,
-    'an admin': world.adminKey,
+    'an admin of the instance': world.adminKey,
+    'an admin of the instance, about a group': world.adminKey,
+    'an owner of the group': one.key,
+    'an admin of the group': two.key,
+    'an admin of the group without the scope': (await world.createUserKey(two.id)).key,
+    'a member of the group': three.key,
+    'a former member of the group': former.key,
+    'an owner of another group': four.key,
+    'an agent of the group': (await world.createAgentKey(homes.group.agent)).key,
   }
-  const created = await world.run(agent, 'media.create_media', { filename: 'a', content: 'A' })
-  media = (created.body.data as { media: [string] }).media[0]
+  const seen = await getUser(disabled.id)
+  await replaceUser(seen, changed(seen, { role: 'admin', disabled: true }))
 })
 afterAll(() => {
   vi.unstubAllEnvs()
@@ -221,49 +173,71 @@ describe('every route, by every kind of caller', () => {
     expect(Object.keys(WALK).filter(route => !routes.includes(route))).toEqual([])
   })
 
-  const pairs = routes.flatMap(route =>
-    CALLERS.map((caller, column) => ({ route, caller, column })),
-  )
+  const pairs = routes.flatMap(route => callers.map(caller => ({ route, caller })))
 
-  it.each(pairs)('$route for $caller', async ({ route, caller, column }) => {
+  it.each(pairs)('$route for $caller', async ({ route, caller }) => {
     const row = rowOf(route)
-    const wanted = OPERATION.test(route) ? RUNNERS[column] : row.expected[column]
-    const ids = await idsFor(row.id)
-    const isRefused = wanted !== 'in' && Number(wanted) >= 400
+    const ids = await idsFor(row, CALLERS[caller].about)
+    const isRun = OPERATION.test(route)
+    const wanted = expected(row, askerOf(caller, row))
+    // An agent may run its own, as nobody else's key of an agent may.
+    const isIn = isRun && (wanted === 200 || (isItself(caller) && wanted !== 401))
+    const isRefused = !isIn && wanted >= 400
     const before = isRefused ? await quietSnapshot() : {}
     const answer = await ask(route, ids, { key: keys[caller] })
-    if (wanted === 'in') expect(IN, answer.text).toContain(answer.status)
+    if (!isRefused) settled = undefined
+    if (isIn) expect(IN, answer.text).toContain(answer.status)
     else expect(answer.status, answer.text).toBe(wanted)
-    if (!isRefused) {
+    if (isRefused) {
+      expectRefusal(row, answer)
+      expect(await snapshot()).toEqual(before)
+      settled = before
+    } else if (isStranger(caller)) {
       // Who sees lists of their own sees nothing of others.
-      if (caller === 'another user') expect(answer.text).not.toContain(owner.id)
-      if (caller === 'another agent of the same owner') expect(answer.text).not.toContain(agent)
-      return
+      for (const { principal, agent } of Object.values(homes)) {
+        expect(answer.text).not.toContain(principal)
+        expect(answer.text).not.toContain(agent)
+      }
     }
-    if (row.isWords) expect(answer.text).toMatch(/^[A-Z].+\.\n/)
-    else
-      expect(answer.body).toEqual({
-        error: expect.objectContaining({ code: expect.any(String), message: expect.any(String) }),
-      })
-    expect(await snapshot()).toEqual(before)
+  })
+
+  const lists = Object.keys(LISTS).flatMap(route => callers.map(caller => ({ route, caller })))
+
+  it.each(lists)('$route of a principal, for $caller', async ({ route, caller }) => {
+    const row = LISTS[route] as Row
+    const [method = '', path] = route.split(' ')
+    const { principal, agent } = homes[CALLERS[caller].about]
+    const answer = await world.request(method, `${path}?principal_id=${principal}`, {
+      key: keys[caller],
+    })
+    const wanted = expected(row, askerOf(caller, row))
+    expect(answer.status, answer.text).toBe(wanted)
+    if (wanted !== 200) return expect(answer.text).not.toContain(agent)
+    const items = answer.body.data as { principal_id?: string }[]
+    const owners = items.flatMap(item => item.principal_id ?? [])
+    expect(owners.filter(id => id !== principal)).toEqual([])
+    if (NEVER_EMPTY.includes(route)) expect(owners).not.toEqual([])
   })
 
   it.each(routes)('%s for the owner who has signed in', async route => {
     const row = rowOf(route)
-    const wanted = row.signedIn ?? row.expected[CALLERS.indexOf('the owner')]
+    const wanted = row.signedIn ?? expected(row, askerOf('the owner', row))
     const { headers } = await makeSession(owner.id)
-    const answer = await ask(route, await idsFor(row.id), { key: null, headers })
+    const answer = await ask(route, await idsFor(row, 'user'), { key: null, headers })
+    settled = undefined
     if (OPERATION.test(route)) expect(IN, answer.text).toContain(answer.status)
     else expect(answer.status, answer.text).toBe(wanted)
   })
 
-  const writes = routes.filter(
-    route => !/^(GET|HEAD) /.test(route) && new Set(rowOf(route).expected).size !== 1,
-  )
+  const writes = routes.filter(route => {
+    const row = rowOf(route)
+    return !/^(GET|HEAD) /.test(route) && !('for' in row && row.for === 'everyone')
+  })
 
   it.each(writes)('%s for a page of another site', async route => {
     const { headers, cookie } = await makeSession(owner.id)
-    const ids = await idsFor(rowOf(route).id)
+    const ids = await idsFor(rowOf(route), 'user')
+    settled = undefined
     const before = await quietSnapshot()
     for (const forged of [
       { ...headers, origin: 'https://elsewhere.example' },
@@ -277,8 +251,71 @@ describe('every route, by every kind of caller', () => {
   })
 })
 
+/** What is named nowhere else than in a body is as foreign as in a path. */
+describe('an id in a body', () => {
+  const stranger = () => ({ key: keys['an owner of another group'] })
+  const statusOf = async (method: string, path: string, body: unknown, as = stranger()) =>
+    (await world.request(method, path, { body, ...as })).status
+
+  it('of a foreign principal owns no new agent', async () => {
+    for (const principal_id of [owner.id, group, newId('user'), newId('group')]) {
+      const body = { name: 'A', model: { provider: 'rehearsal', name: 'script' }, principal_id }
+      expect(await statusOf('POST', '/api/v1/agents', body)).toBe(404)
+    }
+  })
+
+  it('of a foreign user gets no key from who is no admin, and one of nobody none at all', async () => {
+    const body = (user_id: string) => ({ name: 'A', user_id })
+    expect(await statusOf('POST', '/api/v1/keys', body(owner.id))).toBe(404)
+    const admin = { key: world.adminKey }
+    expect(await statusOf('POST', '/api/v1/keys', body(newId('user')), admin)).toBe(404)
+  })
+
+  it('of nobody becomes no member, and a foreign member is not changed by way of another group', async () => {
+    const as = { key: members.owner.key }
+    const path = `/api/v1/groups/${group}/members`
+    expect(await statusOf('POST', path, { user_id: newId('user') }, as)).toBe(404)
+    expect(await statusOf('PATCH', `${path}/${owner.id}`, { role: 'admin' }, as)).toBe(404)
+    expect(await statusOf('DELETE', `${path}/${owner.id}`, undefined, as)).toBe(404)
+  })
+})
+
+const isItself = (caller: CallerName) => 'isItself' in CALLERS[caller]
+
+/** Whoever has nothing to do with either home. */
+const isStranger = (caller: CallerName): boolean => {
+  const { kind, toUser, toGroup, isItself }: Standing = CALLERS[caller]
+  return kind === 'user' && !toUser && !toGroup && !isItself
+}
+
+const askerOf = (caller: CallerName, row: Row): Asker => {
+  const { kind, about, toUser, toGroup, toInstance, ...rest }: Standing = CALLERS[caller]
+  const whose = 'of' in row ? OWNER_OF[row.of] : 'instance'
+  const relations = {
+    counterpart: about === 'user' ? toUser : toGroup,
+    user: toUser,
+    group: toGroup,
+    instance: toInstance,
+  }
+  const { isItself, ...others } = rest
+  return {
+    kind,
+    relation: relations[whose],
+    ...others,
+    ...(isItself && whose === 'counterpart' ? { isItself } : {}),
+  }
+}
+
 function rowOf(route: string): Row {
-  return WALK[route] ?? { expected: [], body: () => ({}) }
+  return WALK[route] ?? RUN
+}
+
+const expectRefusal = (row: Row, answer: { text: string; body: unknown }) => {
+  if (row.isWords) expect(answer.text).toMatch(/^[A-Z].+\.\n/)
+  else
+    expect(answer.body).toEqual({
+      error: expect.objectContaining({ code: expect.any(String), message: expect.any(String) }),
+    })
 }
 
 const ask = (
@@ -286,23 +323,31 @@ const ask = (
   ids: Ids,
   { headers, ...as }: { key: string | null; headers?: Record<string, string> },
 ) => {
-  const { id, body } = rowOf(route)
+  const row = rowOf(route)
   const [method = '', pattern = ''] = route.split(' ')
-  const path = pattern
-    .replace('{id}', id ? ids[id] : '')
-    .replace('{tool}', 'time')
-    .replace('{operation}', 'now')
-    .replace('{key}', 'timezone')
-    .replace('{file}', 'start.js')
+  const path = pattern.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const part = row.parts?.[name]
+    if (typeof part === 'function') return part(ids)
+    // A public link's file is any.
+    return part ?? ids['of' in row ? row.of : 'media']
+  })
   return world.request(method, path, {
     ...as,
-    ...(body ? { body: body(ids) } : {}),
-    headers: { ...headers, ...(OPERATION.test(route) ? { 'espalier-agent': agent } : {}) },
+    ...(row.body ? { body: row.body(ids) } : {}),
+    headers: {
+      ...headers,
+      ...row.headers,
+      ...(OPERATION.test(route) ? { 'espalier-agent': ids.agent } : {}),
+    },
   })
 }
 
+/** What is stored while nothing changes it: from one refusal to the next. */
+let settled: Record<string, unknown> | undefined
+
 /** What is stored once nothing runs any more of what earlier requests began. */
-const quietSnapshot = () =>
+const quietSnapshot = async () =>
+  settled ??
   until('nothing runs', async () => {
     const before = await snapshot()
     await new Promise(resolve => setTimeout(resolve, QUIET_MS))
@@ -310,55 +355,94 @@ const quietSnapshot = () =>
     return isDeepStrictEqual(await snapshot(), before) ? before : undefined
   })
 
-/** Fresh things of the owner's, as far as a route needs one. */
-const idsFor = async (kind: keyof Ids | undefined): Promise<Ids> => {
-  const ids = {
-    agent,
-    media,
-    principal: owner.id,
+/** Things of a home, fresh where a route may use them up. */
+const idsFor = async (row: Row, about: 'user' | 'group'): Promise<Ids> => {
+  const home = homes[about]
+  const ids: Ids = {
+    ...home,
+    user: owner.id,
+    group,
+    spareAgent: '',
     task: '',
     call: '',
-    unknown: '',
+    unknownCall: '',
     key: '',
     session: '',
+    spareGroup: '',
+    member: '',
     invitation: '',
+    newcomer: '',
   }
-  if (kind === 'task') return { ...ids, task: await quietTask() }
-  if (kind === 'call') return { ...ids, call: await waitingCall() }
-  if (kind === 'unknown') return { ...ids, unknown: await unknownCall() }
-  if (kind === 'key') return { ...ids, key: (await world.createUserKey(owner.id)).keyId }
-  if (kind === 'session') return { ...ids, session: (await makeSession(owner.id)).session.id }
-  if (kind === 'invitation') return { ...ids, invitation: await openInvitation() }
-  return ids
+  if (!('of' in row)) return ids
+  const make = MAKERS[row.of]
+  if (!make) return ids
+  settled = undefined
+  return { ...ids, ...(await make(home)) }
 }
 
-const openInvitation = async (): Promise<string> =>
-  dataOf<{ id: string }>(await world.request('POST', '/api/v1/invitations', { body: {} })).id
-
-/** A task that writes nothing any more while it is looked at. */
-const quietTask = async () => {
-  const id = await world.createTask(agent, 'Hello')
-  await world.untilTask(id, 'COMPLETED')
-  return id
+const MAKERS: Partial<Record<Thing, (home: Home) => Promise<Partial<Ids>>>> = {
+  group: async () => ({ newcomer: (await world.createPerson()).id }),
+  spareAgent: async ({ principal }) => ({
+    spareAgent: await world.createAgent([], { principal_id: principal }),
+  }),
+  // A task that writes nothing any more while it is looked at.
+  task: async ({ agent }) => {
+    const task = await world.createTask(agent, 'Hello')
+    await world.untilTask(task, 'COMPLETED')
+    return { task }
+  },
+  call: async home => ({ call: await waitingCall(home) }),
+  unknownCall: async home => {
+    const unknownCall = await waitingCall(home)
+    await table.update(ToolCall, callKey(unknownCall), { set: { status: 'UNKNOWN' } })
+    return { unknownCall }
+  },
+  key: async ({ principal, agent }) => ({
+    key:
+      principal === owner.id
+        ? (await world.createUserKey(owner.id)).keyId
+        : (await world.createAgentKey(agent)).id,
+  }),
+  session: async () => ({ session: (await makeSession(owner.id)).session.id }),
+  spareGroup: async () => ({ spareGroup: await groupOf(members) }),
+  member: async () => {
+    const person = await world.createPerson()
+    await join(person, 'member')
+    return { member: person.id }
+  },
+  invitation: async () => ({
+    invitation: dataOf<{ id: string }>(
+      await world.request('POST', '/api/v1/invitations', { body: {} }),
+    ).id,
+  }),
 }
 
-const digests = new Map<string, string>()
-
-const waitingCall = async (): Promise<string> => {
+const waitingCall = async ({ agent, media }: Home): Promise<Id<'call'>> => {
   const answer = await world.run(agent, 'media.get_public_url', { media_id: media })
-  const { call_id, digest } = answer.body.data as { call_id: string; digest: string }
+  const { call_id, digest } = answer.body.data as { call_id: Id<'call'>; digest: string }
   digests.set(call_id, digest)
   return call_id
 }
 
-function digestOf({ call }: Ids) {
-  return { digest: digests.get(call) }
+const join = ({ id: userId }: Person, role: GroupRole) =>
+  addMember({ groupId: group, userId, role, by: members.owner.id })
+
+const groupOf = async ({ owner: first, ...rest }: Record<GroupRole, Person>) => {
+  const id = newId('group')
+  await createGroup({ id, name: 'Gardeners' }, { ownerId: first.id })
+  for (const [role, { id: userId }] of Object.entries(rest))
+    await addMember({ groupId: id, userId, role: role as GroupRole, by: first.id })
+  return id
 }
 
-const unknownCall = async (): Promise<string> => {
-  const id = await waitingCall()
-  await table.update(ToolCall, callKey(id as Id<'call'>), { set: { status: 'UNKNOWN' } })
-  return id
+/** A principal's agent with every tool, and a file that the agent made. */
+const homeOf = async ({ key }: Person, principal: Home['principal']): Promise<Home> => {
+  const agent = await world.createAgent(Object.keys(tools), { key, principal_id: principal })
+  const target = await world.createAgent(['time'], { key, principal_id: principal })
+  await world.setSettings(agent, 'sub_agent', { allowed_target_agents: [target] })
+  const created = await world.run(agent, 'media.create_media', { filename: 'a', content: 'A' })
+  const { media } = created.body.data as { media: [string] }
+  return { principal, agent, media: media[0] }
 }
 
 describe('a key', () => {
@@ -376,7 +460,7 @@ describe('a key', () => {
 
   it('of an agent makes calls for that agent alone, whatever agent it names', async () => {
     const key = keys['another agent of the same owner']
-    const answer = await world.run(agent, 'time.now', {}, { key })
+    const answer = await world.run(homes.user.agent, 'time.now', {}, { key })
     expect(answer.status).toBe(404)
     expect(dataOf(await world.run(undefined, 'time.now', {}, { key }))).toMatchObject({
       status: 'COMPLETED',
