@@ -8,5 +8,6 @@ export const tools: ToolRegistry = {
   user_info: () => import('./user-info.ts'),
   tool_results: () => import('./tool-results.ts'),
   media: () => import('./media.ts'),
+  agent: () => import('./agent.ts'),
   sub_agent: () => import('./sub-agent.ts'),
 }

@@ -4,18 +4,7 @@ import { type Id, idOf } from '../core/ids.ts'
 import { FIRST_VERSION } from '../data/at-version.ts'
 import * as table from '../data/table.ts'
 import { PrincipalId } from '../principal/principal.ts'
-
-/** Steps that an agent's task may take: the default and the most. */
-export const DEFAULT_MAX_STEPS = 10
-export const MAX_MAX_STEPS = 100
-/** Tokens that a task may be given at most; a thousand times what the largest contexts hold. */
-export const MAX_MAX_TOKENS = 1_000_000_000
-export const MAX_MAX_COST_USD = 10_000
-/** How often a failed task may be tried again, and how long after. */
-export const MAX_MAX_RETRIES = 10
-export const DEFAULT_RETRY_AFTER_MINUTES = 5
-/** A day. */
-export const MAX_RETRY_AFTER_MINUTES = 1_440
+import { DEFAULT_RETRY_AFTER_MINUTES } from './limits.ts'
 
 /** Whether the model has to call something in a task's first step: anything, or one of its tools. */
 export const ToolChoice = z.union([

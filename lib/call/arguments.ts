@@ -29,7 +29,7 @@ export const validateArguments = (
     `The arguments of "${operation.name}" are not valid.`,
     problemsOf(parsed.error.issues, {
       root: 'arguments',
-      undeclared: path => undeclared(operation, path),
+      undeclared: (path, key) => undeclared(operation, path, key),
     }),
   )
 }
@@ -63,9 +63,11 @@ const parse = (operation: Operation, values: Record<string, unknown>) => {
   }
 }
 
-const undeclared = (operation: Operation, path: PropertyKey[]): string => {
+const undeclared = (operation: Operation, path: PropertyKey[], key: string): string => {
   const known = Object.keys(operation.parameters.shape)
   if (path.length > 0) return 'is not declared here.'
+  const misplaced = Object.hasOwn(operation.misplaced, key) && operation.misplaced[key]
+  if (misplaced) return misplaced
   return known.length > 0
     ? `is no argument; there are: ${known.join(', ')}.`
     : 'is no argument; there are none.'

@@ -78,7 +78,13 @@ const contextOf = (
 ): CallContext => ({
   parameters,
   settings: settings.values,
-  call: { id: call.id, tool: tool.name, operation: operation.name, effect: operation.effect },
+  call: {
+    id: call.id,
+    tool: tool.name,
+    operation: operation.name,
+    effect: operation.effect,
+    ...(call.decidedBy === undefined ? {} : { approvedBy: call.decidedBy }),
+  },
   agent: { id: agent.id, name: agent.name },
   principal: { id: agent.principalId },
   ...(call.taskId && call.rootId ? { task: { id: call.taskId, rootId: call.rootId } } : {}),

@@ -34,13 +34,13 @@ export const problemsOf = (
   {
     root,
     undeclared = () => 'is not declared here.',
-  }: { root: string; undeclared?: (path: PropertyKey[]) => string },
+  }: { root: string; undeclared?: (path: PropertyKey[], key: string) => string },
 ): Problem[] =>
   issues.flatMap(issue =>
     issue.code === 'unrecognized_keys'
       ? issue.keys.map(key => ({
           field: [...issue.path, key].join('.'),
-          message: undeclared(issue.path),
+          message: undeclared(issue.path, key),
         }))
       : { field: issue.path.join('.') || root, message: sentence(wordsOf(issue)) },
   )

@@ -1,23 +1,21 @@
 import * as z from 'zod'
+import type { Agent } from '../agent/agent.ts'
 import {
-  type Agent,
   DEFAULT_MAX_STEPS,
   DEFAULT_RETRY_AFTER_MINUTES,
+  MAX_DESCRIPTION_CHARS,
   MAX_MAX_COST_USD,
   MAX_MAX_RETRIES,
   MAX_MAX_STEPS,
   MAX_MAX_TOKENS,
   MAX_RETRY_AFTER_MINUTES,
-} from '../agent/agent.ts'
+  MAX_SYSTEM_PROMPT_CHARS,
+} from '../agent/limits.ts'
 import type { AgentChanges } from '../agent/update-agent.ts'
 import { AppError } from '../core/errors.ts'
 import { ModelReference } from '../llm/model-reference.ts'
 import type { Caller } from '../principal/caller.ts'
 import { LlmConfigurationId, Name, PrincipalId, ToolName } from './wire.ts'
-
-/** Lengths, in characters: a system prompt fits an item. */
-const MAX_DESCRIPTION_CHARS = 1_000
-const MAX_SYSTEM_PROMPT_CHARS = 50_000
 
 const Model = z
   .strictObject({

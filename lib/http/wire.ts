@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { MAX_NAME_CHARS } from '../agent/limits.ts'
 import { type Id, type IdKind, idOf } from '../core/ids.ts'
 
 // What many answers and parameters are made of. Each has a name in the OpenAPI document.
@@ -30,8 +31,6 @@ export const PrincipalId = z
 
 export const Time = z.iso.datetime().meta({ id: 'Time', description: 'ISO 8601, in UTC.' })
 
-/** A name fits a line. */
-export const MAX_NAME_CHARS = 100
 export const Name = z
   .string()
   .trim()

@@ -10,7 +10,19 @@ import type { SettingDefinition, SettingValue, SettingValues } from './setting.t
 export type Effect = 'read' | 'idempotent' | 'once'
 
 /** What a function may touch beyond the floor that every operation has. */
-export type Resource = 'agents' | 'media' | 'bucket' | 'links' | 'results' | 'tasks' | 'workflow'
+export type Resource =
+  | 'agents'
+  | 'media'
+  | 'bucket'
+  | 'links'
+  | 'results'
+  | 'tasks'
+  | 'workflow'
+  /** Makes and changes agents with their tools and settings, and logs it. */
+  | 'manage-agents'
+  | 'list-settings'
+  | 'manage-settings'
+  | 'audit'
 
 const CATEGORIES = [
   'general',
@@ -26,7 +38,14 @@ export type Category = (typeof CATEGORIES)[number]
 export type CallContext<Parameters = unknown, Settings = unknown> = {
   parameters: Parameters
   settings: Settings
-  call: { id: Id<'call'>; tool: string; operation: string; effect: Effect }
+  call: {
+    id: Id<'call'>
+    tool: string
+    operation: string
+    effect: Effect
+    /** The user who approved exactly this call; absent where nobody was asked. */
+    approvedBy?: string
+  }
   agent: { id: Id<'agent'>; name: string }
   /** Who owns the agent, read from the agent's row and never from whoever is signed in. */
   principal: { id: Id<'user'> | Id<'group'> }
@@ -62,6 +81,8 @@ type OperationOptions = {
   timeoutSeconds?: number
   memoryMb?: number
   touches?: readonly Resource[]
+  /** What to say of arguments that models like to send and that have no place here, by name. */
+  misplaced?: Readonly<Record<string, string>>
   /** It ends its task, so a step that makes other calls as well is refused it. */
   endsTask?: boolean
 }
@@ -189,6 +210,7 @@ const completeOperation = (
   timeoutSeconds: DEFAULT_TIMEOUT_SECONDS,
   memoryMb: DEFAULT_MEMORY_MB,
   touches: [],
+  misplaced: {},
   endsTask: false,
   ...input,
   name,

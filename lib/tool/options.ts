@@ -50,6 +50,10 @@ const RESOURCES: Operation['touches'] = [
   'results',
   'tasks',
   'workflow',
+  'manage-agents',
+  'list-settings',
+  'manage-settings',
+  'audit',
 ]
 
 /** Names are checked where their patterns are, and what is within is checked by itself. */
@@ -85,6 +89,10 @@ const OPERATION_RULES: Record<keyof Operation, Rule> = {
   memoryMb: wholeNumber(MIN_MEMORY_MB, MAX_MEMORY_MB, 'MB'),
   touches: listOf(`must be a list of: ${RESOURCES.join(', ')}.`, item =>
     (RESOURCES as readonly unknown[]).includes(item),
+  ),
+  misplaced: rule(
+    'must be an object of texts.',
+    value => typeof value === 'object' && value !== null && Object.values(value).every(isText),
   ),
   endsTask: flag,
   describe: code,

@@ -1,0 +1,261 @@
+import { type Agent, getAgent } from '../../../lib/agent/agent.ts'
+import {
+  type AgentTool,
+  effectiveOperation,
+  liftsApproval,
+  listAgentTools,
+} from '../../../lib/agent/agent-tool.ts'
+import { configureTools, type ToolConfiguration } from '../../../lib/agent/configure.ts'
+import { createAgent } from '../../../lib/agent/create-agent.ts'
+import { updateAgent } from '../../../lib/agent/update-agent.ts'
+import { scopeOf } from '../../../lib/call/gate.ts'
+import { isoNow } from '../../../lib/core/clock.ts'
+import { AppError, notFound } from '../../../lib/core/errors.ts'
+import { derivedId, type Id } from '../../../lib/core/ids.ts'
+import { invalid, type Problem } from '../../../lib/core/problems.ts'
+import { batchGet } from '../../../lib/data/table.ts'
+import { cascade, cascadeKeys, missingSettings } from '../../../lib/settings/cascade.ts'
+import type { CallContext, Tool } from '../../../lib/tool/define.ts'
+import { allTools, findTool } from '../../../lib/tool/registry.ts'
+import { tools as registry } from '../index.ts'
+
+/** The version of what `get_available_tools` answers. */
+const VERSION = 2
+
+/** Every tool there is, as one agent has it; keys of settings that are missing, never their values. */
+export const availableTools = async (id: Id<'agent'>) => {
+  const agent = await getAgent(id)
+  const scope = scopeOf(agent)
+  const own = await toolsOf(agent.id)
+  const all = await allTools(registry)
+  const found = await batchGet(all.flatMap(({ name }) => cascadeKeys(name, scope)))
+  const tools = all.map(tool => {
+    const missing = missingSettings(cascade(tool, found, scope))
+    const [slug] = tool.name.split(':')
+    return {
+      tool_class: tool.name,
+      display_name: tool.displayName,
+      description: tool.description,
+      plugin_slug: slug === tool.name ? null : slug,
+      enabled: own.get(tool.name)?.enabled ?? false,
+      ready_to_enable: missing.length === 0,
+      missing_required: missing,
+      operations: Object.values(tool.operations).map(operation => ({
+        name: operation.name,
+        description: operation.description,
+        ...stateOf(tool, operation.name, own.get(tool.name)),
+      })),
+    }
+  })
+  // There are no skills to load yet: none is allowed, and none is seen.
+  return { version: VERSION, count: tools.length, tools, skills: { allowed: [], visible: [] } }
+}
+
+/** An agent of this principal, with the slim manifest of its tools. */
+export const readAgent = async (id: Id<'agent'>, principalId: string) => {
+  const agent = await getAgent(id)
+  if (agent.principalId !== principalId) throw notFound('agent', id)
+  return {
+    agent_id: agent.id,
+    name: agent.name,
+    description: agent.description ?? null,
+    system_prompt: agent.systemPrompt,
+    max_steps: agent.maxSteps,
+    allow_followup: agent.allowFollowup,
+    retry_after_minutes: agent.retryAfterMinutes,
+    max_retries: agent.maxRetries,
+    tools: await manifestOf(agent.id),
+  }
+}
+
+type Slim = {
+  description?: string | undefined
+  max_steps?: number | undefined
+  allow_followup?: boolean | undefined
+  retry_after_minutes?: number | undefined
+  max_retries?: number | undefined
+}
+
+/** Makes an agent with the caller's own model; the same call makes the same agent. */
+export const createAgentOf = async ({
+  parameters,
+  agent: { id: callerId },
+  call,
+  clock,
+}: CallContext<Slim & { name: string; system_prompt: string }>) => {
+  const caller = await getAgent(callerId)
+  const { agent } = await createAgent(
+    {
+      id: derivedId('agent', call.id),
+      principalId: caller.principalId,
+      name: parameters.name,
+      systemPrompt: parameters.system_prompt,
+      model: caller.model,
+      maxSteps: parameters.max_steps ?? caller.maxSteps,
+      madeBy: caller.id,
+      createdAt: isoNow(clock),
+      ...given(parameters),
+    },
+    { by: caller.id, clock },
+  )
+  return { agent_id: agent.id, name: agent.name }
+}
+
+/** Changes an agent that the caller made. */
+export const updateAgentOf = async ({
+  parameters: { agent_id, name, system_prompt, ...slim },
+  agent: caller,
+  clock,
+}: CallContext<
+  Slim & { agent_id: Id<'agent'>; name?: string | undefined; system_prompt?: string | undefined }
+>) => {
+  const agent = await madeBy(caller.id, agent_id)
+  const changed = await updateAgent(
+    agent,
+    {
+      ...(name === undefined ? {} : { name }),
+      ...(system_prompt === undefined ? {} : { systemPrompt: system_prompt }),
+      ...(slim.max_steps === undefined ? {} : { maxSteps: slim.max_steps }),
+      ...given(slim),
+    },
+    { by: caller.id, clock },
+  )
+  if (!changed)
+    throw new AppError(
+      'VERSION_MISMATCH',
+      'Someone else changed this agent just now. Read it again.',
+    )
+  return { agent_id: agent.id, tools: await manifestOf(agent.id) }
+}
+
+type Entry = {
+  tool_class: string
+  enabled?: boolean | '' | undefined
+  settings?: Record<string, unknown> | undefined
+  operations?: { name: string; enabled: boolean; auto_approve?: boolean | undefined }[] | undefined
+}
+
+/** Sets up tools of an agent that the caller made: all refusals come before any write. */
+export const configureToolsOf = async ({
+  parameters: { agent_id, tools },
+  agent: caller,
+  call,
+  clock,
+}: CallContext<{ agent_id: Id<'agent'>; tools: Entry[] }>) => {
+  const agent = await madeBy(caller.id, agent_id)
+  const problems: Problem[] = []
+  const configurations: ToolConfiguration[] = []
+  for (const entry of tools) {
+    const tool = await findTool(registry, entry.tool_class)
+    if (!tool) problems.push(await unknownTool(entry.tool_class))
+    else {
+      problems.push(...problemsWith(tool, entry, call.approvedBy !== undefined))
+      configurations.push({ tool, changes: changesOf(entry), settings: entry.settings ?? {} })
+    }
+  }
+  const named = tools.map(({ tool_class }) => tool_class)
+  for (const twice of new Set(named.filter((name, at) => named.indexOf(name) !== at)))
+    problems.push({ field: twice, message: 'stands twice; say all of one tool in one entry.' })
+  if (problems.length > 0) throw invalid('Nothing was changed.', problems)
+  await configureTools(agent, configurations, { by: caller.id, clock })
+  return { agent_id: agent.id, tools: await manifestOf(agent.id) }
+}
+
+/** To set up oneself would be to widen one's own reach: so only what one made oneself. */
+const madeBy = async (callerId: Id<'agent'>, id: Id<'agent'>): Promise<Agent> => {
+  if (id === callerId)
+    throw new AppError('FORBIDDEN', 'An agent can’t change itself; its operator does.')
+  const agent = await getAgent(id)
+  const caller = await getAgent(callerId)
+  if (agent.principalId !== caller.principalId) throw notFound('agent', id)
+  if (agent.madeBy === callerId) return agent
+  throw new AppError(
+    'FORBIDDEN',
+    `You can change only agents that you made; ${id} is none of them.`,
+  )
+}
+
+const problemsWith = (tool: Tool, entry: Entry, isApproved: boolean): Problem[] => {
+  const passwords = Object.keys(entry.settings ?? {}).filter(
+    key => Object.hasOwn(tool.settings, key) && tool.settings[key]?.type === 'password',
+  )
+  return [
+    ...passwords.map(key => ({
+      field: `${tool.name}.${key}`,
+      message: 'is a credential, which only an operator enters.',
+    })),
+    ...(entry.operations ?? []).flatMap(({ name, auto_approve }): Problem[] => {
+      const operation = Object.hasOwn(tool.operations, name) ? tool.operations[name] : undefined
+      const field = `${tool.name}.${name}`
+      if (!operation)
+        return [
+          {
+            field,
+            message: `is no operation of ${tool.name}, which has: ${Object.keys(tool.operations).join(', ')}.`,
+          },
+        ]
+      const lifts = auto_approve === true && liftsApproval(operation, { requiresApproval: false })
+      return lifts && !isApproved
+        ? [{ field, message: 'may run unasked only if a person has approved this very call.' }]
+        : []
+    }),
+  ]
+}
+
+const unknownTool = async (name: string): Promise<Problem> => ({
+  field: 'tool_class',
+  message: `names no tool: "${name}". There are: ${Object.keys(registry).join(', ')}.`,
+})
+
+const changesOf = ({ enabled, operations = [] }: Entry): ToolConfiguration['changes'] => ({
+  ...(typeof enabled === 'boolean' ? { enabled } : {}),
+  operations: Object.fromEntries(
+    operations.map(operation => [
+      operation.name,
+      {
+        enabled: operation.enabled,
+        ...(operation.auto_approve === undefined
+          ? {}
+          : { requiresApproval: !operation.auto_approve }),
+      },
+    ]),
+  ),
+})
+
+/** An agent's tools without words about them: whoever asks knows the tools. */
+const manifestOf = async (agentId: Id<'agent'>) => {
+  const own = await toolsOf(agentId)
+  const tools = await Promise.all([...own.keys()].map(name => findTool(registry, name)))
+  return tools.flatMap(tool =>
+    tool
+      ? [
+          {
+            tool_class: tool.name,
+            icon: tool.icon ?? null,
+            enabled: own.get(tool.name)?.enabled ?? false,
+            operations: Object.keys(tool.operations).map(name => ({
+              name,
+              ...stateOf(tool, name, own.get(tool.name)),
+            })),
+          },
+        ]
+      : [],
+  )
+}
+
+const toolsOf = async (agentId: Id<'agent'>): Promise<Map<string, AgentTool>> =>
+  new Map((await listAgentTools(agentId)).map(agentTool => [agentTool.tool, agentTool]))
+
+const stateOf = (tool: Tool, name: string, agentTool: AgentTool | undefined) => {
+  const operation = tool.operations[name]
+  if (!operation) throw notFound('operation', name)
+  const { enabled, requiresApproval } = effectiveOperation(operation, agentTool?.operations[name])
+  return { enabled, requires_approval: requiresApproval }
+}
+
+const given = ({ description, allow_followup, retry_after_minutes, max_retries }: Slim) => ({
+  ...(description === undefined ? {} : { description }),
+  ...(allow_followup === undefined ? {} : { allowFollowup: allow_followup }),
+  ...(retry_after_minutes === undefined ? {} : { retryAfterMinutes: retry_after_minutes }),
+  ...(max_retries === undefined ? {} : { maxRetries: max_retries }),
+})
