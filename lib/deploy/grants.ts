@@ -65,7 +65,11 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
   /** Models with their sealed keys, for what asks a model. */
   'llm-configurations': { rows: [{ actions: READ, keys: ['llm_*'] }] },
   'manage-llm-configurations': {
-    rows: [{ actions: ['PutItem', 'UpdateItem', 'DeleteItem'], keys: ['llm_*'] }],
+    rows: [
+      { actions: ['PutItem', 'UpdateItem', 'DeleteItem'], keys: ['llm_*'] },
+      // One of an agent is made on condition that the agent is there.
+      { actions: ['ConditionCheckItem'], keys: ['agent_*'] },
+    ],
     lists: [
       { index: 'gsi1', keys: ownedBy(['global', ...PRINCIPALS, 'agent_*'], 'llm') },
       { index: 'gsi2', keys: ownedBy(['llm_*'], 'agent') },
@@ -134,7 +138,11 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
     lists: [{ index: 'gsi1', keys: ownedBy(['user_*'], 'session') }],
   },
   'manage-invitations': {
-    rows: [{ actions: [...READ_AND_WRITE], keys: ['invitation_*'] }],
+    rows: [
+      { actions: READ_AND_WRITE, keys: ['invitation_*'] },
+      // The first key of whoever takes one.
+      { actions: ['PutItem'], keys: ['key_*'] },
+    ],
     lists: [{ index: 'gsi1', keys: ownedBy(['instance', 'group_*'], 'invitation') }],
   },
   admit: {
@@ -146,7 +154,7 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
   },
   claim: {
     rows: [
-      { actions: ['PutItem'], keys: ['claim#*'] },
+      { actions: ['PutItem'], keys: ['claim#*', 'key_*'] },
       { actions: READ, keys: ['key_*'] },
     ],
   },

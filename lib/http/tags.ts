@@ -10,6 +10,7 @@ export const TAGS = {
     'What configures a tool. Later layers win: the declared default, the instance, the owner, the agent.',
   Audit: 'Who changed what, when, from what and to what.',
   Agents: 'Models with a system prompt, tools and limits.',
+  'LLM configurations': 'Which models there are for agents, with their addresses and keys.',
   Tasks: 'Pieces of an agent’s work, from a prompt to a final response.',
   Approvals: 'Tool calls, and what people decide about them.',
   Media: 'Stored files and the links to them.',

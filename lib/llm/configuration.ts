@@ -3,6 +3,7 @@ import { type Author, auditWrite } from '../audit/audit.ts'
 import { isoNow, systemClock } from '../core/clock.ts'
 import { AppError, notFound } from '../core/errors.ts'
 import { type Id, idOf } from '../core/ids.ts'
+import { invalid } from '../core/problems.ts'
 import { atVersion, FIRST_VERSION } from '../data/at-version.ts'
 import * as table from '../data/table.ts'
 import { type TransactionWrite, transact } from '../data/transact.ts'
@@ -62,7 +63,10 @@ export type ConfigurationFields = {
 /** Whose log tells of a configuration's changes: an agent's are in its principal's. */
 export type Keeper = Author & { auditOwner: Parameters<typeof auditWrite>[0]; isAdmin: boolean }
 
-/** Makes a configuration; the same id again gives the one that has it. */
+/**
+ * Makes a configuration; the same id again gives the one that has it. `also` holds with it, or it is
+ * not made and NOT_FOUND.
+ */
 export const createConfiguration = async (
   {
     id,
@@ -71,7 +75,9 @@ export const createConfiguration = async (
     ...fields
   }: { id: Id<'llm'>; owner: ConfigurationOwner; requestHash: string } & ConfigurationFields,
   keeper: Keeper,
+  { also = [] }: { also?: TransactionWrite[] } = {},
 ): Promise<{ configuration: LlmConfiguration; created: boolean }> => {
+  if (fields.provider === 'openai-compatible' && !fields.baseUrl) throw addressNeeded()
   const now = isoNow(keeper.clock ?? systemClock)
   const { name, provider, model, baseUrl, apiKey } = fields
   const configuration: LlmConfiguration = {
@@ -93,6 +99,7 @@ export const createConfiguration = async (
   const { ok } = await transact([
     { insert: configuration, key: configurationKey(id), indexes: indexesOf(configuration) },
     entryOf('llm-configuration-created', id, keeper, { to: told(fields) }),
+    ...also,
   ])
   if (ok) return { configuration, created: true }
   return { configuration: await getConfiguration(id), created: false }
@@ -130,6 +137,8 @@ export const updateConfiguration = async (
     (provider !== undefined && provider !== current.provider) ||
     (changes.baseUrl !== undefined && (changes.baseUrl ?? undefined) !== current.baseUrl)
   if (isMoved && keepsKey && current.apiKey !== undefined) throw keyNeeded()
+  if ((provider ?? current.provider) === 'openai-compatible' && !baseUrlAfter(current, changes))
+    throw addressNeeded()
   const isTrusted = isMoved || changes.apiKey === null ? keeper.isAdmin : current.isTrusted
   const { baseUrl, apiKey } = changes
   const updatedAt = isoNow(keeper.clock ?? systemClock)
@@ -197,14 +206,21 @@ export const isUsableBy = (
   agent: { id: Id<'agent'>; principalId: PrincipalId },
 ): boolean => owner === 'global' || owner === agent.principalId || owner === agent.id
 
-const keyNeeded = () =>
-  new AppError(
-    'VALIDATION_ERROR',
-    'Enter the API key again: it is kept only for the provider and the base URL that it was entered for.',
+const baseUrlAfter = (current: LlmConfiguration, { baseUrl }: Partial<ConfigurationFields>) =>
+  baseUrl === undefined ? current.baseUrl : baseUrl
+
+const addressNeeded = () =>
+  invalid('The LLM configuration is not valid.', [
     {
-      details: [{ field: 'api_key', message: 'is needed with another provider or base URL.' }],
+      field: 'base_url',
+      message: 'is needed: an "openai-compatible" model has no address of its own.',
     },
-  )
+  ])
+
+const keyNeeded = () =>
+  invalid('The API key is kept only for the provider and the base URL that it was entered for.', [
+    { field: 'api_key', message: 'is needed again with another provider or base URL.' },
+  ])
 
 const entryOf = (
   action: string,

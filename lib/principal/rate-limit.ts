@@ -19,6 +19,8 @@ export const RATE_LIMITS = {
   address: { perMinute: 20, syncEvery: 10 },
   /** All of those together. */
   everyone: { perMinute: 300, syncEvery: 25 },
+  /** A key's or session's tests of models: each is a request that somebody pays for. */
+  model: { perMinute: 10, syncEvery: 1 },
 } as const
 export type RateLimitKind = keyof typeof RATE_LIMITS
 
@@ -105,6 +107,12 @@ export const limitCaller = (
   clock: Clock = systemClock,
 ): Promise<void> => limit('key', keyId, clock)
 
+/** Counts a test of a model, beside the request that asks for it. */
+export const limitModelTests = (
+  { keyId }: Pick<Caller, 'keyId'>,
+  clock: Clock = systemClock,
+): Promise<void> => limit('model', `model#${keyId}`, clock)
+
 /** Counts a request of someone who has proved nothing, by address and altogether. */
 export const limitStranger = async (address: string, clock: Clock = systemClock): Promise<void> => {
   const everyone = limitsOf('everyone')
@@ -143,12 +151,13 @@ type Overrides = Partial<Record<RateLimitKind, number | 'off'>>
 let known: { text: string; overrides: Overrides } = { text: '', overrides: {} }
 
 const overrides = (): Overrides => {
-  const text = optionalConfig('rateLimits') ?? ''
+  const text = optionalConfig('rateLimits')?.trim() ?? ''
+  if (text === '') return {}
   if (known.text !== text) known = { text, overrides: readOverrides(text) }
   return known.overrides
 }
 
-const OVERRIDE = /^(key|address|everyone)=([1-9]\d{0,8}|off)$/
+const OVERRIDE = /^(key|address|everyone|model)=([1-9]\d{0,8}|off)$/
 
 const readOverrides = (text: string): Overrides =>
   Object.fromEntries(
@@ -157,7 +166,7 @@ const readOverrides = (text: string): Overrides =>
       if (kind === '')
         throw new AppError(
           'NOT_CONFIGURED',
-          `${variableOf('rateLimits')} must hold pairs such as "key=600, address=off", separated by commas: key, address or everyone, with requests a minute or "off".`,
+          `${variableOf('rateLimits')} must hold pairs such as "key=600, address=off", separated by commas: key, address, everyone or model, with requests a minute or "off".`,
         )
       return [kind, value === 'off' ? value : Number(value)]
     }),

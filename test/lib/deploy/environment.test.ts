@@ -17,11 +17,17 @@ describe('the environment', () => {
     for (const name of ['tool-time-now', 'admin-settings', 'tick']) expect(knowing).toContain(name)
   })
 
-  it('gives the keys of links only to what makes or opens links', () => {
+  it('tells only sign-in of the provider’s secret, and only the claim of its own', () => {
+    expect(whoKnows('ESPALIER_OIDC_CLIENT_SECRET')).toEqual(['admin-sign-in'])
+    expect(whoKnows('ESPALIER_CLAIM_SECRET')).toEqual(['admin-claim'])
+  })
+
+  it('gives the keys of links only to what makes or opens links, and to sign-in', () => {
     expect(whoKnows('ESPALIER_LINK_KEYS')).toEqual([
       'tool-media-get_public_url',
       'admin-media',
       'admin-public-media',
+      'admin-sign-in',
     ])
   })
 
@@ -67,8 +73,8 @@ describe('the providers’ keys', () => {
     for (const { secret } of PROVIDER_SECRETS) expect(secret).toMatch(/^([A-Z][a-z]+)+ApiKey$/)
   })
 
-  it('reach the tick and nothing else', () => {
+  it('reach the tick, what tests a model, and nothing else', () => {
     const asking = functions.filter(({ reach }) => reach.includes('models'))
-    expect(asking.map(({ name }) => name)).toEqual(['tick'])
+    expect(asking.map(({ name }) => name)).toEqual(['admin-llm-configurations', 'tick'])
   })
 })
