@@ -58,7 +58,7 @@ export const createGroup = async (
   const indexes = { gsi1pk: ALL_GROUPS, gsi1sk: `${whole.createdAt}#${group.id}` }
   const outcome = await transact([
     { insert: whole, key: principalKey(group.id), indexes },
-    newMember({ groupId: group.id, userId: ownerId, role: 'owner', by: ownerId }, clock),
+    newMember(memberOf({ groupId: group.id, userId: ownerId, role: 'owner', by: ownerId }, clock)),
     ...also,
   ])
   if (outcome.ok) return { group: whole, created: true }
@@ -131,18 +131,15 @@ export const ownersBy = (groupId: Id<'group'>, change: number): TransactionWrite
 
 export type NewMember = Pick<Member, 'groupId' | 'userId' | 'role'> & { by: string }
 
-export const rowOf = ({ by, ...member }: NewMember, clock: Clock): Member => ({
+export const memberOf = ({ by, ...member }: NewMember, clock: Clock): Member => ({
   ...member,
   addedAt: isoNow(clock),
   addedBy: by,
 })
 
 /** The making of a member as a part of a transaction; the group's count of owners is another. */
-export const newMember = (member: NewMember, clock: Clock): TransactionWrite => {
-  const row = rowOf(member, clock)
-  return {
-    insert: row,
-    key: memberKey(member.groupId, member.userId),
-    indexes: indexesOf(row),
-  }
-}
+export const newMember = (member: Member): TransactionWrite => ({
+  insert: member,
+  key: memberKey(member.groupId, member.userId),
+  indexes: indexesOf(member),
+})

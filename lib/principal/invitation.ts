@@ -7,7 +7,7 @@ import { is } from '../data/expression.ts'
 import * as table from '../data/table.ts'
 import { transact } from '../data/transact.ts'
 import type { Caller } from './caller.ts'
-import { GroupRole, newMember, ownersBy } from './group.ts'
+import { GroupRole, memberOf, newMember, ownersBy } from './group.ts'
 import { User } from './principal.ts'
 import { hasHash, hashOf, newSecret, SECRET_PATTERN } from './secret.ts'
 import { type Step, step } from './steps.ts'
@@ -169,7 +169,7 @@ export const taking = (invitation: Invitation, userId: Id<'user'>, clock: Clock)
       ? []
       : [
           step(
-            newMember({ groupId, userId, role, by: createdBy }, clock),
+            newMember(memberOf({ groupId, userId, role, by: createdBy }, clock)),
             'You are a member of that group already.',
           ),
           step(

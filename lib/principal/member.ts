@@ -10,11 +10,11 @@ import {
   type GroupRole,
   Member,
   memberKey,
+  memberOf,
   type NewMember,
   newMember,
   ownersBy,
   type Page,
-  rowOf,
 } from './group.ts'
 import { principalKey } from './principal.ts'
 
@@ -59,17 +59,18 @@ const membershipsOf = async (members: Member[]): Promise<Membership[]> => {
  * is no such user; INVALID_STATE for a member of another role.
  */
 export const addMember = async (
-  member: NewMember,
+  asked: NewMember,
   { clock = systemClock, also = [] }: { clock?: Clock } & Also = {},
 ): Promise<{ member: Member; created: boolean }> => {
+  const member = memberOf(asked, clock)
   const { groupId, userId, role } = member
   const outcome = await transact([
-    newMember(member, clock),
+    newMember(member),
     { check: principalKey(userId), where: { pk: is.present } },
     ownersBy(groupId, role === 'owner' ? 1 : 0),
     ...also,
   ])
-  if (outcome.ok) return { member: rowOf(member, clock), created: true }
+  if (outcome.ok) return { member, created: true }
   if (outcome.failed.includes(1)) throw notFound('user', userId)
   if (outcome.failed.includes(2)) throw notFound('group', groupId)
   const there = await getMember(groupId, userId)
