@@ -9,6 +9,7 @@ import { permissionsOf } from '../../../lib/deploy/permissions.ts'
 import type { FunctionSpec } from '../../../lib/http/route-table.ts'
 import { keyKey } from '../../../lib/principal/key.ts'
 import { principalKey } from '../../../lib/principal/principal.ts'
+import { seenKey, sessionKey } from '../../../lib/principal/session.ts'
 import { layerKey } from '../../../lib/settings/layer.ts'
 import { ledgerKey } from '../../../lib/task/ledger.ts'
 import { childMarker } from '../../../lib/task/open-children.ts'
@@ -150,9 +151,33 @@ describe('only', () => {
   it('their administration changes agents, keys and settings', () => {
     for (const action of ['PutItem', 'UpdateItem']) {
       expect(whoMay(rows(action, agentKey(agent)))).toEqual(['admin-agents'])
-      expect(whoMay(rows(action, keyKey(newId('key'))))).toEqual(['admin-agents', 'admin-keys'])
     }
+    const key = keyKey(newId('key'))
+    expect(whoMay(rows('UpdateItem', key))).toEqual(['admin-agents', 'admin-keys'])
+    // Whoever has just come in gets a first key.
+    const makers = ['admin-agents', 'admin-keys', 'admin-invitations', 'admin-claim']
+    expect(whoMay(rows('PutItem', key))).toEqual(makers)
     expect(whoMay(rows('UpdateItem', layerKey('time', 'global')))).toEqual(['admin-settings'])
+  })
+
+  it('signing in makes sessions and says who is whom; sessions are ended where they are listed', () => {
+    const session = sessionKey(newId('session'))
+    const identity = { pk: 'identity#a' }
+    for (const key of [session, identity])
+      expect(whoMay(rows('PutItem', key))).toEqual(['admin-sign-in'])
+    expect(whoMay(rows('UpdateItem', session))).toEqual(['admin-sessions'])
+    expect(whoMay(rows('GetItem', identity))).toEqual(['admin-sign-in'])
+    for (const action of ['UpdateItem', 'DeleteItem'])
+      expect(whoMay(rows(action, identity))).toEqual([])
+    for (const spec of operations)
+      expect(may(spec, rows('UpdateItem', seenKey(newId('session'))))).toBe(false)
+  })
+
+  it('the claim keeps that its secret was used, and nobody changes it', () => {
+    const claim = { pk: 'claim#a' }
+    expect(whoMay(rows('PutItem', claim))).toEqual(['admin-claim'])
+    for (const action of ['UpdateItem', 'DeleteItem'])
+      expect(whoMay(rows(action, claim))).toEqual([])
   })
 
   it('nobody changes or removes an entry of an audit log', () => {

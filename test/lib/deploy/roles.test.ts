@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { routeTable } from '../../../functions/routes.ts'
 import { decisionKey } from '../../../lib/call/decision.ts'
 import { callKey, EVENT_GRACE_MS, getCall, moveChange } from '../../../lib/call/tool-call.ts'
@@ -14,6 +15,8 @@ import { createClient } from '../../../scripts/demo/client.ts'
 import { play, prepare, share } from '../../../scripts/demo/job.ts'
 import { chooseScript } from '../../../scripts/demo/script.ts'
 import { loadFunction } from '../../../scripts/load-function.ts'
+import { createBrowser } from '../../browser.ts'
+import { startProvider } from '../../oidc.ts'
 import { startTestStack } from '../../stack.ts'
 import { actAs, guardClients } from './guard.ts'
 
@@ -121,6 +124,42 @@ describe('the functions, each under its own role,', () => {
       await request('GET', `/api/v1${path}`)
     for (const path of ['/docs', '/docs/start.js', '/docs/swagger-ui.css'])
       await request('GET', path)
+  })
+
+  it('let people in: by a claim, by an invitation, by a provider, and out again', async () => {
+    const secret = randomBytes(32).toString('hex')
+    vi.stubEnv('ESPALIER_CLAIM_SECRET', secret)
+    vi.stubEnv('ESPALIER_RATE_LIMITS', 'key=1000, address=1000')
+    await request('POST', '/api/v1/claim', { secret })
+    expect((await stack.request('POST', '/api/v1/claim', { body: { secret } })).status).toBe(409)
+    const { id: group } = await request('POST', '/api/v1/groups', { name: 'A group' })
+    const into = { role: 'admin', group_id: group, group_role: 'owner' }
+    const accepted = await request('POST', '/api/v1/invitations', into)
+    await request('POST', '/api/v1/invitations/accept', { token: accepted.token, name: 'Ada' })
+    const revoked = await request('POST', '/api/v1/invitations', {})
+    await request('DELETE', `/api/v1/invitations/${revoked.id}`)
+    await request('GET', `/api/v1/invitations?group_id=${group}`)
+
+    const provider = await startProvider(`${stack.url}/sign-in/callback`)
+    vi.stubEnv('ESPALIER_OIDC_ISSUER', provider.issuer)
+    vi.stubEnv('ESPALIER_OIDC_CLIENT_ID', provider.clientId)
+    vi.stubEnv('ESPALIER_OIDC_CLIENT_SECRET', provider.clientSecret)
+    provider.be({ sub: 'ada' })
+    const browser = createBrowser()
+    const current = `${stack.url}/api/v1/sessions/current`
+    const visit = (query: string) =>
+      browser.follow(`${stack.url}/sign-in?return_to=/api/v1/sessions/current${query}`)
+    for (const invitation of [{}, into]) {
+      const { token } = await request('POST', '/api/v1/invitations', invitation)
+      expect((await visit(`&invitation=${token}`)).last?.status).toBe(200)
+    }
+    expect((await visit('')).last?.status).toBe(200)
+    const { data } = await browser.ask(current)
+    await request('GET', `/api/v1/sessions?user_id=${data.user_id}`)
+    await request('DELETE', `/api/v1/sessions?user_id=${data.user_id}`)
+    expect((await browser.ask(current)).status).toBe(401)
+    await provider.close()
+    vi.unstubAllEnvs()
   })
 
   it('keep and read what is too long for a row', async () => {
