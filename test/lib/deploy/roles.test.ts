@@ -126,6 +126,51 @@ describe('the functions, each under its own role,', () => {
       await request('GET', path)
   })
 
+  it('keep users, groups, members and keys', async () => {
+    const { id: user } = await request('POST', '/api/v1/users', { name: 'Ada' })
+    for (const change of [{ role: 'admin' }, { role: 'member', disabled: true }, { name: 'Eva' }])
+      await request('PATCH', `/api/v1/users/${user}`, change)
+    await request('PATCH', `/api/v1/users/${user}`, { disabled: false })
+    const { id: key } = await request('POST', '/api/v1/keys', { name: 'Laptop', user_id: user })
+    const { id: group } = await request('POST', '/api/v1/groups', { name: 'Gardeners' })
+    await request('PATCH', `/api/v1/groups/${group}`, { name: 'Growers' })
+    const member = `/api/v1/groups/${group}/members/${user}`
+    await request('POST', `/api/v1/groups/${group}/members`, { user_id: user, role: 'owner' })
+    await request('PATCH', member, { role: 'member' })
+    const { id: agent } = await request('POST', '/api/v1/agents', {
+      name: 'Tester',
+      model: { provider: 'rehearsal', name: 'script' },
+      principal_id: group,
+    })
+    for (const path of [
+      '/users',
+      `/users/${user}`,
+      '/groups',
+      '/groups?all=true',
+      `/groups/${group}`,
+      `/groups/${group}/members`,
+      '/principals/me',
+      '/keys',
+      `/keys?principal_id=${user}`,
+      `/agents/${agent}/keys`,
+      ...['agents', 'tasks', 'approvals', 'media'].map(list => `/${list}?principal_id=${group}`),
+    ])
+      await request('GET', `/api/v1${path}`)
+    await request('DELETE', `/api/v1/keys/${key}`)
+    await request('DELETE', member)
+    const { id: spare } = await request('POST', '/api/v1/groups', { name: 'Others' })
+    await request('DELETE', `/api/v1/groups/${spare}`)
+  })
+
+  it('keep when an agent’s key was used, as the operation that it runs', async () => {
+    const agent = await makeAgent('time')
+    const { key } = await request('POST', `/api/v1/agents/${agent}/keys`, { name: 'A key' })
+    const path = '/api/v1/tools/time/operations/now'
+    expect((await stack.request('POST', path, { body: {}, key: key ?? null })).status).toBe(200)
+    const answer = await stack.request('GET', `/api/v1/agents/${agent}/keys`)
+    expect(answer.body.data).toMatchObject([{ last_used_at: expect.any(String) }])
+  })
+
   it('let people in: by a claim, by an invitation, by a provider, and out again', async () => {
     const secret = randomBytes(32).toString('hex')
     vi.stubEnv('ESPALIER_CLAIM_SECRET', secret)
