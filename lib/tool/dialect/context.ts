@@ -11,6 +11,7 @@ export const MAX_RECURSION = 2
 export const MAX_COPIED_SCHEMAS = 1000
 /** Schemas within each other; deeper ones are told as unknown, so that no stack overflows. */
 export const MAX_DEPTH = 64
+export const TOO_DEEP = 'Nested too deep to be described here.'
 
 /** What holds for a whole adaptation, and where in the schema it is. */
 export type Context = {

@@ -1,4 +1,4 @@
-import { type Context, isCircle } from './context.ts'
+import { type Context, isCircle, MAX_DEPTH, TOO_DEEP, within } from './context.ts'
 import {
   isObject,
   type JsonSchema,
@@ -22,14 +22,17 @@ export type Flat = { node: JsonSchema; sentences: string[]; entered: readonly st
 export const flatten = (schema: Schema, context: Context): Flat | undefined => {
   if (schema === true) return { node: {}, sentences: [], entered: context.entered }
   if (schema === false) return undefined
+  if (context.depth > MAX_DEPTH)
+    return { node: {}, sentences: [TOO_DEEP], entered: context.entered }
+  const inner = within(context)
   const { parts, own } = partsOf(schema)
   let flat: Flat = { node: own, sentences: [], entered: context.entered }
   for (const part of parts) {
     const reference = isObject(part) && typeof part.$ref === 'string' ? part.$ref : undefined
     const next =
       reference !== undefined && Object.keys(part).length === 1
-        ? follow(reference, { ...context, entered: flat.entered })
-        : flatten(part, { ...context, entered: flat.entered })
+        ? follow(reference, { ...inner, entered: flat.entered })
+        : flatten(part, { ...inner, entered: flat.entered })
     if (!next) return undefined
     const { schema: node, rest } = merge(flat.node, next.node)
     const left = rest.flatMap(other => say({ allOf: [other] }))

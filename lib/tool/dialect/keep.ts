@@ -1,4 +1,4 @@
-import { type Context, MAX_DEPTH, within } from './context.ts'
+import { type Context, MAX_DEPTH, TOO_DEEP, within } from './context.ts'
 import {
   isSchema,
   type JsonSchema,
@@ -25,7 +25,7 @@ const MAPS = new Set(['properties', 'patternProperties', 'dependentSchemas'])
  */
 export const keep = (schema: Schema, context: Context): JsonSchema => {
   if (typeof schema === 'boolean') return schema ? {} : { not: {} }
-  if (context.depth > MAX_DEPTH) return { description: 'Nested too deep to be described here.' }
+  if (context.depth > MAX_DEPTH) return { description: TOO_DEEP }
   const inner = within(context)
   const current = modern(schema)
   const kept: JsonSchema = {}

@@ -1,4 +1,4 @@
-import { type Context, isCircle, MAX_COPIED_SCHEMAS, MAX_DEPTH } from './context.ts'
+import { type Context, isCircle, MAX_COPIED_SCHEMAS, MAX_DEPTH, TOO_DEEP } from './context.ts'
 import { againText, flatten } from './flatten.ts'
 import {
   admits,
@@ -30,7 +30,7 @@ const TOLD_ANNOTATIONS = ['default', 'deprecated', 'contentEncoding', 'contentMe
 export const lower = (schema: Schema, context: Context): JsonSchema | undefined => {
   if (context.isCopy && ++context.budget.copies > MAX_COPIED_SCHEMAS)
     return withDescription(shallow(schema, context), 'Too large to be described here.')
-  if (context.depth > MAX_DEPTH) return { description: 'Nested too deep to be described here.' }
+  if (context.depth > MAX_DEPTH) return { description: TOO_DEEP }
   const reference = isObject(schema) ? lowerReference(schema, context) : undefined
   if (reference) return reference
   const flat = flatten(schema, context)

@@ -325,3 +325,20 @@ test.each(DIALECTS)('nesting without end does not overflow, at %s', dialect => {
   for (let level = 0; level < 20_000; level++) schema = argument(schema)
   expect(JSON.stringify(adapt(dialect, schema))).toContain('Nested too deep')
 })
+
+test.each(DIALECTS)(
+  'nor do conditions within conditions, and references to references, at %s',
+  dialect => {
+    let schema: JsonSchema = { type: 'object' }
+    for (let level = 0; level < 20_000; level++) schema = { allOf: [schema] }
+    expect(JSON.stringify(adapt(dialect, schema))).toContain('Nested too deep')
+    const chain = Array.from({ length: 20_000 }, (_, index) => [
+      `d${index}`,
+      { $ref: `#/$defs/d${index + 1}` },
+    ])
+    const $defs = Object.fromEntries(chain)
+    expect(JSON.stringify(adapt(dialect, { $ref: '#/$defs/d0', $defs }))).toContain(
+      'Nested too deep',
+    )
+  },
+)
