@@ -18,14 +18,28 @@ export const shortenText = async (
   maxChars: number,
 ): Promise<string> => {
   if (text.length <= maxChars) return text
-  return JSON.stringify({
-    truncated: true,
-    original_size_chars: text.length,
-    cap_chars: maxChars,
-    preview: cut(text, PREVIEW_CHARS),
-    hint: 'The result is too long to show. Ask for less or for a part of it, or read on from full_output with the tool "tool_results".',
-    full_output: await keepResult(callId, text, 'text/plain; charset=utf-8'),
-  })
+  const fullOutput = await keepResult(callId, text, 'text/plain; charset=utf-8')
+  return noteOf(text, { maxChars, fullOutput })
+}
+
+/** What stands in a long text's place: it is no longer than the text might have been. */
+export const noteOf = (
+  text: string,
+  { maxChars, fullOutput }: { maxChars: number; fullOutput: string },
+): string => {
+  const noteWith = (previewChars: number) =>
+    JSON.stringify({
+      truncated: true,
+      original_size_chars: text.length,
+      cap_chars: maxChars,
+      preview: cut(text, previewChars),
+      hint: 'The result is too long to show. Ask for less or for a part of it, or read on from full_output with the tool "tool_results".',
+      full_output: fullOutput,
+    })
+  let chars = PREVIEW_CHARS
+  // Each character may be six in JSON.
+  while (chars > 0 && noteWith(chars).length > maxChars) chars = Math.floor(chars / 2)
+  return noteWith(chars)
 }
 
 /** A result's data as an answer can hold it; longer data is kept whole in the bucket. */

@@ -9,7 +9,7 @@ export const MAX_AWAITED_SECONDS = 25
 const MIN_MEMORY_MB = 128
 const MAX_MEMORY_MB = 10_240
 /** What a model may be shown of one result, in characters; the most is all that a result may have. */
-const MIN_RESULT_CHARS = 1_000
+export const MIN_RESULT_CHARS = 1_000
 
 /** What is wrong with a value, as the end of a sentence about it; undefined where nothing is. */
 type Rule = (value: unknown) => string | undefined
