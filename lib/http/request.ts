@@ -48,10 +48,14 @@ const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    const why = cause instanceof SyntaxError ? cause.message : 'it is too large'
+    const why = cause instanceof SyntaxError ? complaintOf(cause) : 'it is too large'
     throw new AppError('INVALID_JSON', `The body is not valid JSON: ${why}`)
   }
 }
+
+/** What the parser says, unless it repeats a part of the text: that may be of a password. */
+const complaintOf = ({ message }: SyntaxError): string =>
+  message.includes('"') ? 'look for quotes, commas and brackets that are wrong or missing' : message
 
 /** How much of a list is asked for, and from where. */
 export const PageQuery = z.object({

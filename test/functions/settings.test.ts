@@ -191,6 +191,28 @@ describe('what is refused', () => {
   })
 })
 
+describe('a body that is no JSON', () => {
+  it.each([
+    '{"token": s3cr3t}',
+    '{"token": "s3cr3t',
+    "{'token': 's3cr3t'}",
+    '{"token": "x"} s3cr3t',
+  ])('is refused without a word of what is in it: %s', async body => {
+    const answer = await world.request('PUT', ofAgent(), { body, key: owner.key })
+    expect(answer.body.error).toMatchObject({
+      code: 'INVALID_JSON',
+      message: expect.stringContaining('not valid JSON'),
+    })
+    expect(answer.text).not.toMatch(/s3|cr3t/)
+  })
+
+  it('is refused where it is larger than a request may be', async () => {
+    const body = { sender: 'x'.repeat(7 * 1024 * 1024) }
+    const answer = await world.request('PUT', ofAgent(), { body, key: owner.key })
+    expect(answer).toMatchObject({ status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE' } } })
+  })
+})
+
 describe('a setting that names agents', () => {
   let ada: Id<'agent'>
   let foreign: Id<'agent'>
