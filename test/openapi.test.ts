@@ -40,6 +40,8 @@ const ARGUED = [
   'operation-2xx-response #/paths/~1api~1v1~1assets~1{id}/get/responses',
   'operation-2xx-response #/paths/~1api~1v1~1public~1media~1{id}/get/responses',
   'operation-2xx-response #/paths/~1api~1v1~1tool-calls~1{id}~1outputs~1{hash}/get/responses',
+  'operation-2xx-response #/paths/~1sign-in/get/responses',
+  'operation-2xx-response #/paths/~1sign-in~1callback/get/responses',
   'operation-4xx-response #/paths/~1api~1v1~1openapi.json/get/responses',
   'operation-4xx-response #/paths/~1docs/get/responses',
   'operation-4xx-response #/paths/~1docs/head/responses',
@@ -93,15 +95,33 @@ describe('the OpenAPI document', () => {
   it('asks for a key wherever one is needed, and nowhere else', () => {
     const open = operations.filter(({ operation }) => operation.security?.length === 0)
     expect(open.map(({ operation }) => operation.operationId).toSorted()).toEqual([
+      'acceptInvitation',
+      'claimInstance',
+      'endSignIn',
       'getOpenApi',
       'openPublicMedia',
       'openReference',
       'openReferenceFile',
       'openReferenceFileHead',
       'openReferenceHead',
+      'signIn',
     ])
+    expect(document.security).toEqual([{ key: [] }, { session: [] }])
+    expect(document.components.securitySchemes).toMatchObject({
+      key: { type: 'http', scheme: 'bearer' },
+      session: { type: 'apiKey', in: 'cookie', name: '__Host-espalier-session' },
+    })
     for (const { operation } of operations)
       expect('401' in operation.responses).toBe(operation.security === undefined)
+  })
+
+  it('says of each operation with a caller that there may be too many, and when to try again', () => {
+    for (const { operation, method } of operations) {
+      if (!('401' in operation.responses)) continue
+      const name = operation.responses['429']?.$ref?.split('/').at(-1) ?? ''
+      expect(document.components.responses[name]).toHaveProperty('headers.retry-after')
+      expect('403' in operation.responses || method === 'GET').toBe(true)
+    }
   })
 
   it('describes each operation in one line, and lists what may go wrong', () => {

@@ -76,6 +76,10 @@ export type Refusals = {
   of: (codes: Iterable<ErrorCode>) => Json
 }
 
+const RETRY_AFTER = {
+  'retry-after': { description: 'In how many seconds to try again.', schema: { type: 'string' } },
+}
+
 export const createRefusals = (schemas: Schemas): Refusals => {
   const components: Json = {}
   const schema = schemas.of(ErrorView, 'output')
@@ -88,6 +92,7 @@ export const createRefusals = (schemas: Schemas): Refusals => {
           const name = alike.map(pascalCase).join('Or')
           components[name] ??= {
             description: alike.map(code => `\`${code}\``).join(' or '),
+            ...(alike.includes('TOO_MANY_REQUESTS') ? { headers: RETRY_AFTER } : {}),
             content: { 'application/json': { schema, example: exampleOf(alike[0]) } },
             'x-error-codes': alike,
           }
