@@ -3,6 +3,7 @@ import { measureCalls } from './bench/calls.ts'
 import { measureBuiltIns } from './bench/functions.ts'
 import { type Figures, report } from './bench/report.ts'
 import { measureSchemas } from './bench/schemas.ts'
+import { measureSettings } from './bench/settings.ts'
 
 // `npm run bench`: what the platform costs beside bare Hono, measured in one run. `--json` prints
 // the figures as JSON, `--quick` takes one round of each: enough to see that it runs.
@@ -10,6 +11,9 @@ import { measureSchemas } from './bench/schemas.ts'
 const ROUNDS = 9
 const CALLS = 2_000
 const QUICK_CALLS = 50
+/** How often a tool's settings are resolved in one round. */
+const TIMES = 200
+const QUICK_TIMES = 5
 
 const USAGE = 'Usage: npm run bench [-- --json] [-- --quick]\n'
 
@@ -32,6 +36,7 @@ if (options) {
     rounds,
     schemas: await measureSchemas({ rounds }),
     calls: await measureCalls({ rounds, calls: options.quick ? QUICK_CALLS : CALLS }),
+    settings: await measureSettings({ rounds, times: options.quick ? QUICK_TIMES : TIMES }),
     functions: await measureBuiltIns({ rounds }),
   }
   process.stdout.write(options.json ? `${JSON.stringify(figures, null, 2)}\n` : report(figures))

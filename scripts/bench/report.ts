@@ -1,12 +1,14 @@
 import type { measureCalls } from './calls.ts'
 import type { measureBuiltIns } from './functions.ts'
 import type { measureSchemas } from './schemas.ts'
+import type { measureSettings } from './settings.ts'
 
 export type Figures = {
   node: string
   rounds: number
   schemas: Awaited<ReturnType<typeof measureSchemas>>
   calls: Awaited<ReturnType<typeof measureCalls>>
+  settings: Awaited<ReturnType<typeof measureSettings>>
   functions: Awaited<ReturnType<typeof measureBuiltIns>>
 }
 
@@ -15,7 +17,7 @@ type Compared = { own: number; bare: number; ratio: number }
 const KIB = 1024
 
 /** The figures as lines to read: the ratio first, since it alone means the same on every machine. */
-export const report = ({ node, rounds, schemas, calls, functions }: Figures): string =>
+export const report = ({ node, rounds, schemas, calls, settings, functions }: Figures): string =>
   [
     `Node ${node}, medians of ${rounds} rounds that take turns. × is the ratio to bare Hono with zod.`,
     '',
@@ -38,6 +40,9 @@ export const report = ({ node, rounds, schemas, calls, functions }: Figures): st
     'One call, in process, its rows in memory',
     line('over HTTP without network', calls.httpMs, 'ms'),
     `  ${times(calls.loopMs.ratio)}  gate, validation, run, serialization: ${calls.loopMs.own.toFixed(3)} ms (leanest peer's loop without a gate: ${calls.loopMs.peer} ms)`,
+    '',
+    `${settings.keys} settings of one tool, in process, from the rows of three layers`,
+    `          resolve: ${short(settings.resolveMs)} ms; and open ${settings.passwords} passwords among them: ${short(settings.openMs)} ms`,
     '',
     `Functions, beside Hono, zod and client-dynamodb (${functions.bare.kib.toFixed(0)} KiB, import ${ms(functions.bare.importMs)}, with first call ${ms(functions.bare.togetherMs)})`,
     ...functions.tools.map(

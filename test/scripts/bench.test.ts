@@ -29,6 +29,12 @@ const Shape = z.strictObject({
     httpMs: compared,
     loopMs: z.strictObject({ own: positive, peer: z.literal(0.13), ratio: positive }),
   }),
+  settings: z.strictObject({
+    keys: z.literal(100),
+    passwords: z.literal(10),
+    resolveMs: positive,
+    openMs: positive,
+  }),
   functions: z.strictObject({
     bare: z.strictObject({
       name: z.literal('bare'),
@@ -76,6 +82,7 @@ describe('the bench', () => {
   it('says the same as text', () => {
     const text = report(figures)
     expect(text).toContain('500 operations')
+    expect(text).toContain('100 settings of one tool')
     expect(text).toContain(`${figures.calls.httpMs.ratio.toFixed(2)}×`)
     expect(text).toContain("leanest peer's loop without a gate: 0.13 ms")
     for (const name of [...DIALECTS, ...Object.keys(tools)]) expect(text).toContain(name)
