@@ -72,8 +72,11 @@ export const demand = async (
   if (isOwn && permission === 'read') return
   if (!isOwn && !allows(relation, 'read')) throw missing()
   if (caller.kind === 'agent') throw usersOnly()
+  const role = relation?.replace('group-', '')
   throw new AppError(
     'FORBIDDEN',
-    `A ${relation?.replace('group-', '')} of the group may not do this; ask one of its owners.`,
+    role === 'self'
+      ? 'Only an admin of the instance may do this.'
+      : `The role "${role}" in the group doesn’t allow this; ask one of its owners.`,
   )
 }

@@ -200,6 +200,14 @@ describe('when a key was last used', () => {
     expect(await call()).toBe(3)
   })
 
+  it('is kept once of calls that come at once, and none of them fails', async () => {
+    const agent = await world.createAgent(['time'])
+    const { id, key } = await world.createAgentKey(agent)
+    const calls = Array.from({ length: 20 }, () => world.run(undefined, 'time.now', {}, { key }))
+    expect(new Set((await Promise.all(calls)).map(({ status }) => status))).toEqual(new Set([200]))
+    expect(await usedAt(id, world.adminKey)).toEqual(expect.any(String))
+  })
+
   it('is not kept of a request whose key does not count', async () => {
     const ada = await world.createPerson()
     const made = dataOf<Key & { key: string }>(await post(ada.key, { name: 'A' }))
