@@ -1,8 +1,10 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { tools } from '../functions/tools/index.ts'
+import { newId } from '../lib/core/ids.ts'
 import { currentDocument, operationsOf, validators } from './openapi.ts'
 import { agent, useAgent, world } from './use-world.ts'
+import { dataOf } from './world.ts'
 
 // What the document says that a route refuses, the route refuses: nobody is led to believe that a
 // body is wrong which is taken.
@@ -17,11 +19,34 @@ const validator = validators(document)
 
 /** A body that each route takes, by operation; those of tools begin with none. */
 const GOOD: Record<string, (ids: { digest: string }) => object> = {
+  createUser: () => ({ name: 'Ada', role: 'member' }),
+  changeUser: () => ({ name: 'Eva', disabled: false }),
+  createGroup: () => ({ name: 'Gardeners' }),
+  renameGroup: () => ({ name: 'Growers' }),
+  addMember: () => ({ user_id: newId('user'), role: 'admin' }),
+  changeMember: () => ({ role: 'owner' }),
+  createKey: () => ({ name: 'A', scopes: ['decide'], expires_at: '2099-01-01T00:00:00.000Z' }),
   createAgent: () => ({
     name: 'A',
     model: { provider: 'rehearsal', name: 'script' },
     max_steps: 3,
   }),
+  updateAgent: () => ({ name: 'B', max_tokens: null, tool_choice: 'auto' }),
+  transferAgent: () => ({ principal_id: newId('user') }),
+  importAgentTemplate: () => ({
+    id: 'a',
+    version: '1',
+    agent: { name: 'A', model: { provider: 'rehearsal', name: 'script' } },
+    tools: [{ tool_class: 'time', operations: [{ name: 'now', enabled: true }] }],
+  }),
+  createLlmConfiguration: () => ({
+    name: 'A',
+    provider: 'openai',
+    model: 'gpt-5',
+    api_key: 'a-key',
+    owner: 'global',
+  }),
+  updateLlmConfiguration: () => ({ name: 'B', base_url: null, api_key: '***' }),
   createAgentKey: () => ({ name: 'A', expires_at: '2099-01-01T00:00:00.000Z' }),
   createTask: () => ({ agent_id: agent, prompt: 'Hello' }),
   overrideOperation: () => ({ enabled: true, requires_approval: null }),
@@ -49,6 +74,16 @@ const waitingCall = async () => {
   return asked.body.data as { call_id: string; digest: string }
 }
 
+let configuration: string
+let group: string
+beforeAll(async () => {
+  const made = await world.request('POST', '/api/v1/groups', { body: { name: 'Gardeners' } })
+  group = dataOf<{ id: string }>(made).id
+  const body = { name: 'A', provider: 'rehearsal', model: 'script' }
+  const answer = await world.request('POST', '/api/v1/llm-configurations', { body })
+  configuration = dataOf<{ id: string }>(answer).id
+})
+
 describe('a body that the document refuses', () => {
   it('is refused by every route that has one in this test', () => {
     const ids = withBodies.map(({ operation }) => operation.operationId)
@@ -61,7 +96,11 @@ describe('a body that the document refuses', () => {
       .data as Record<string, string>
     const where = path
       .replace('/principals/{id}', `/principals/${principal}`)
+      .replace('/users/{id}', `/users/${principal}`)
+      .replace('/groups/{id}', `/groups/${group}`)
+      .replace('{user_id}', principal ?? '')
       .replace('/agents/{id}', `/agents/${agent}`)
+      .replace('/llm-configurations/{id}', `/llm-configurations/${configuration}`)
       .replace('{id}', call_id)
       .replace('{tool}', 'time')
       .replace('{operation}', 'now')
@@ -76,7 +115,11 @@ describe('a body that the document refuses', () => {
         refused += 1
         const { status, text } = await world.request(method, where, {
           body,
-          headers: { 'espalier-agent': agent, 'idempotency-key': crypto.randomUUID() },
+          headers: {
+            'espalier-agent': agent,
+            'idempotency-key': crypto.randomUUID(),
+            'if-match': '*',
+          },
         })
         expect(status, `${body}\n${text}`).toBeGreaterThanOrEqual(400)
         expect(status, `${body}\n${text}`).toBeLessThan(500)

@@ -25,7 +25,7 @@ export const openConfigured = async (configuration: LlmConfiguration): Promise<L
   const apiKey = openKey(configuration)
   const isForeign = baseUrl !== undefined && !isTrusted
   return openModel(
-    { provider, name, baseUrl },
+    { provider, name, ...(baseUrl === undefined ? {} : { baseUrl }) },
     {
       ...(apiKey === undefined ? {} : { apiKey }),
       ...(isForeign ? { usesInstanceKey: false, fetch: fetchOutside } : {}),

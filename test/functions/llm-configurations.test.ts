@@ -326,6 +326,12 @@ describe('an address of one’s own', () => {
 })
 
 describe('a test of the model', () => {
+  it('says that one answers which is at its provider’s own address', async () => {
+    const { id } = await make({ name: 'R', provider: 'rehearsal', model: 'script' })
+    expect(await test(id)).toMatchObject({ ok: true, error: null })
+    expect(await run(await agentWith(id))).toMatchObject({ status: 'COMPLETED' })
+  })
+
   it.each([
     [401, 'auth-error'],
     [429, 'rate-limit'],

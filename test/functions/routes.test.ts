@@ -371,6 +371,7 @@ const idsFor = async (row: Row, about: 'user' | 'group'): Promise<Ids> => {
     spareGroup: '',
     member: '',
     invitation: '',
+    llmConfiguration: '',
     newcomer: '',
   }
   if (!('of' in row)) return ids
@@ -410,6 +411,13 @@ const MAKERS: Partial<Record<Thing, (home: Home) => Promise<Partial<Ids>>>> = {
     await join(person, 'member')
     return { member: person.id }
   },
+  llmConfiguration: async ({ principal }) => ({
+    llmConfiguration: dataOf<{ id: string }>(
+      await world.request('POST', '/api/v1/llm-configurations', {
+        body: { name: 'A', provider: 'rehearsal', model: 'script', owner: principal },
+      }),
+    ).id,
+  }),
   invitation: async () => ({
     invitation: dataOf<{ id: string }>(
       await world.request('POST', '/api/v1/invitations', { body: {} }),

@@ -19,6 +19,7 @@ export type Thing =
   | 'spareGroup'
   | 'member'
   | 'invitation'
+  | 'llmConfiguration'
 
 /**
  * Whose a thing is: the caller's counterpart's, which is a user for some callers and a group for
@@ -39,6 +40,7 @@ export const OWNER_OF: Record<Thing, 'counterpart' | 'user' | 'group' | 'instanc
   spareGroup: 'group',
   member: 'group',
   invitation: 'instance',
+  llmConfiguration: 'counterpart',
 }
 
 /** What a path or a body names; the newcomer is a user of whom nothing is known. */
@@ -245,6 +247,43 @@ export const WALK: Record<string, Row> = {
     parts: { ...tool, operation: 'now' },
     body: () => ({ enabled: true }),
   },
+
+  'GET /api/v1/agents/{id}/export': { may: 'read', of: 'agent' },
+  // Without `principal_id` the agent is the caller's own.
+  'POST /api/v1/agent-templates/import': {
+    for: 'users',
+    answer: 201,
+    body: () => ({ id: 'a', version: '1', agent: { name: 'A', model: MODEL } }),
+  },
+
+  // Without `owner` it is about the caller's own.
+  'GET /api/v1/llm-configurations': { for: 'users' },
+  'POST /api/v1/llm-configurations': {
+    may: 'manage-settings',
+    of: 'principal',
+    isForUsers: true,
+    answer: 201,
+    body: ({ principal }) => ({
+      name: 'A',
+      provider: 'rehearsal',
+      model: 'script',
+      owner: principal,
+    }),
+  },
+  'GET /api/v1/llm-configurations/{id}': { may: 'read', of: 'llmConfiguration' },
+  'PATCH /api/v1/llm-configurations/{id}': {
+    may: 'manage-settings',
+    of: 'llmConfiguration',
+    body: named,
+    headers: FIRST,
+  },
+  'DELETE /api/v1/llm-configurations/{id}': {
+    may: 'manage-settings',
+    of: 'llmConfiguration',
+    headers: FIRST,
+  },
+  'GET /api/v1/llm-configurations/{id}/agents': { may: 'read', of: 'llmConfiguration' },
+  'POST /api/v1/llm-configurations/{id}/test': { may: 'manage-settings', of: 'llmConfiguration' },
 
   'GET /api/v1/tasks': { for: 'every key' },
   'POST /api/v1/tasks': {

@@ -51,6 +51,7 @@ const request = async (method: string, path: string, body?: unknown, agentId?: s
     body,
     headers: {
       ...(method === 'POST' ? { 'idempotency-key': crypto.randomUUID() } : {}),
+      'if-match': '*',
       ...(agentId ? { 'espalier-agent': agentId } : {}),
     },
   })
@@ -124,6 +125,50 @@ describe('the functions, each under its own role,', () => {
       await request('GET', `/api/v1${path}`)
     for (const path of ['/docs', '/docs/start.js', '/docs/swagger-ui.css'])
       await request('GET', path)
+  })
+
+  it('change, export, give away and delete agents, and govern the models that they name', async () => {
+    const { id: group } = await request('POST', '/api/v1/groups', { name: 'Pickers' })
+    const { id: configuration } = await request('POST', '/api/v1/llm-configurations', {
+      name: 'Ours',
+      provider: 'rehearsal',
+      model: 'script',
+      api_key: 'a-key-of-ours',
+      owner: group,
+    })
+    const agent = await makeAgent('time')
+    const ofAgent = `/api/v1/agents/${agent}`
+    await request('PATCH', ofAgent, { max_tokens: 1_000 })
+    await request('POST', `${ofAgent}/transfer`, { principal_id: group })
+    await request('PATCH', ofAgent, { llm_configuration_id: configuration })
+    const { id: task = '' } = await request('POST', '/api/v1/tasks', {
+      agent_id: agent,
+      prompt: 'Hello',
+    })
+    await taskWith(task, 'COMPLETED')
+    const ofConfiguration = `/api/v1/llm-configurations/${configuration}`
+    await request('PATCH', ofConfiguration, { api_key: 'another-key' })
+    await request('POST', `${ofConfiguration}/test`)
+    for (const path of ['', '/agents']) await request('GET', ofConfiguration + path)
+    await request('GET', `/api/v1/llm-configurations?owner=${group}`)
+    const template = await request('GET', `${ofAgent}/export?include_settings=1`)
+    const copy = {
+      ...template,
+      agent: { name: 'Copy', model: { provider: 'rehearsal', name: 'script' } },
+    }
+    await request('POST', `/api/v1/agent-templates/import?principal_id=${group}`, copy)
+    const { id: own } = await request('POST', '/api/v1/llm-configurations', {
+      name: 'Its own',
+      provider: 'rehearsal',
+      model: 'script',
+      owner: agent,
+    })
+    await request('POST', '/api/v1/tasks', { agent_id: agent, prompt: 'Hello again' })
+    await request('POST', `${ofAgent}/keys`, { name: 'A key' })
+    await request('DELETE', ofAgent)
+    await request('DELETE', ofConfiguration)
+    const gone = await stack.request('GET', `/api/v1/llm-configurations/${own}`)
+    expect(gone.status).toBe(404)
   })
 
   it('keep users, groups, members and keys', async () => {
