@@ -1,7 +1,7 @@
 import type { BigNumber, MathJsInstance } from 'mathjs'
 import { digitsOf, exactly, MAX_EXACT_DIGITS, MAX_MATRIX_POWER } from './exact.ts'
 import { type Apply, bigNumber, integerOf, refusal, rounded } from './library.ts'
-import { TAKES_LISTS } from './names.ts'
+import { RESULT_DIGITS, TAKES_LISTS } from './names.ts'
 
 /** Powers of ten between which every value must lie, intermediate ones too. */
 const MAX_MAGNITUDE = 1_000
@@ -33,7 +33,14 @@ const checkOperands = (math: MathJsInstance, name: string, values: unknown[]): v
   }
   if (/^(exp|sinh|cosh|tanh)$/.test(name)) largest(MAX_NATURAL_EXPONENT)
   if (/^(sin|cos|tan|asinh|acosh)$/.test(name)) largest(10 ** MAX_ANGLE_MAGNITUDE)
+  if (name === 'mod') checkRemainder(math, values)
   if (name === 'pow' && Array.isArray(values[0])) largest(MAX_MATRIX_POWER)
+}
+
+/** Of what is not known exactly, a remainder is made of digits that are known, or of none. */
+const checkRemainder = (math: MathJsInstance, [value, by]: unknown[]) => {
+  if (math.isBigNumber(value) && math.isBigNumber(by) && value.e - by.e > RESULT_DIGITS)
+    throw refusal('mod takes a number of so many digits only where it is known exactly.')
 }
 
 /** The value, if it is finite and within the limits; a fraction that has grown long is rounded. */

@@ -53,14 +53,25 @@ const power = (math: MathJsInstance, [base, by]: unknown[], digits: number): unk
   }
   if (isZero(base) && exponent < 0n) throw refusal('it divides by zero.')
   const [numerator, denominator] = partsOf(base as Fraction)
-  // Of 1 and -1 every power is short; of everything else its length is known before it is made.
-  const length = (part: bigint) => (part * part === 1n ? 0n : BigInt(`${part}`.length))
-  if (length(numerator) * size > MAX_EXACT_DIGITS) return undefined
-  if (length(denominator) * size > MAX_EXACT_DIGITS) return undefined
+  if (digitsOfPower(numerator, size) > MAX_EXACT_DIGITS) return undefined
+  if (digitsOfPower(denominator, size) > MAX_EXACT_DIGITS) return undefined
+  const isOne = (part: bigint) => part * part === 1n
   const parity = size % 2n === 0n && numerator * numerator === 1n ? 2n : 1n
-  const times = length(numerator) + length(denominator) === 0n ? parity : size
+  // Of 1 and -1 every power is short, however high.
+  const times = isOne(numerator) && isOne(denominator) ? parity : size
   const [top, bottom] = [numerator ** times, denominator ** times]
   return exponent < 0n ? ratio(math, bottom, top) : ratio(math, top, bottom)
+}
+
+/** Digits of a number that a double holds without rounding. */
+const LEADING_DIGITS = 15
+
+/** How many digits a power has, known before it is made. */
+const digitsOfPower = (base: bigint, size: bigint): number => {
+  const text = `${base < 0n ? -base : base}`
+  const leading = text.slice(0, LEADING_DIGITS)
+  const magnitude = base === 0n ? 0 : Math.log10(Number(leading)) + text.length - leading.length
+  return magnitude === 0 ? 1 : Math.floor(magnitude * Number(size)) + 1
 }
 
 /** Halves away from zero, as people round. */

@@ -379,3 +379,23 @@ test('the calculator reads, and says what it will calculate', () => {
   expect(tool.operations.calculate?.effect).toBe('read')
   expect(tool.operations.calculate?.describe({ expression: '1 + 1' })).toBe('Calculate 1 + 1')
 })
+
+test('whole powers are exact for as many digits as a number may have', async () => {
+  const powers = fc
+    .record({ base: fc.bigInt(2n, 999n), digits: fc.integer({ min: 1, max: 999 }) })
+    .map(({ base, digits }) => [base, Math.floor(digits / Math.log10(Number(base)))] as const)
+  await fc.assert(
+    fc.asyncProperty(powers, fc.bigInt(2n, 10n ** 9n), async ([base, exponent], by) => {
+      const value = base ** BigInt(exponent)
+      expect(await calculate(`${base}^${exponent}`)).toBe(`${value}`)
+      expect(await calculate(`${base}^${exponent} mod ${by}`)).toBe(`${value % by}`)
+    }),
+    { numRuns: 100 },
+  )
+  expect(await calculate('2^3321 mod 1000')).toBe(`${2n ** 3321n % 1000n}`)
+})
+
+test('a remainder of digits that nobody knows is refused', async () => {
+  await expect(calculate('exp(500) mod 7')).rejects.toThrow('known exactly')
+  expect(await calculate('sqrt(2) * 10^9 mod 7')).toMatch(/^[0-6]\.\d+$/)
+})
