@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Id, newId } from '../../../lib/core/ids.ts'
 import { transact } from '../../../lib/data/transact.ts'
@@ -111,4 +112,67 @@ test('a member whom a crash left behind is a member of nothing', async () => {
 test('a group gets no agent once it has ended', async () => {
   await groups.deleteGroup(id)
   expect(await transact([groups.agentsBy(id, 1)])).toEqual({ ok: false, failed: [0] })
+})
+
+/** What becomes of a group of three people, told simply: roles by person, or a refusal. */
+type Step = { who: number } & (
+  | { do: 'add' | 'set'; role: groups.GroupRole }
+  | { do: 'remove'; role?: undefined }
+)
+const step = (roles: Map<number, string>, { do: what, who, role }: Step): string | undefined => {
+  const is = roles.get(who)
+  const isLastOwner = is === 'owner' && [...roles.values()].filter(r => r === is).length === 1
+  if (what === 'add') {
+    if (is !== undefined && is !== role) return 'INVALID_STATE'
+    roles.set(who, role)
+    return undefined
+  }
+  if (is === undefined) return 'NOT_FOUND'
+  if (isLastOwner && role !== 'owner') return 'ROLE_RULE_VIOLATION'
+  if (what === 'set') roles.set(who, role)
+  else roles.delete(who)
+  return undefined
+}
+
+test('whatever is done to a group, its members and its count of owners are what was done', async () => {
+  const role = fc.constantFrom(...groups.GROUP_ROLES)
+  const who = fc.nat({ max: 2 })
+  const steps = fc.array(
+    fc.oneof(
+      fc.record({ do: fc.constantFrom('add' as const, 'set' as const), who, role }),
+      fc.record({ do: fc.constant('remove' as const), who }),
+    ),
+    { maxLength: 20 },
+  )
+  const people = [ada, bob, await person()]
+  await fc.assert(
+    fc.asyncProperty(steps, async taken => {
+      const groupId = newId('group')
+      await groups.createGroup({ id: groupId, name: 'Gardeners' }, { ownerId: ada })
+      const roles = new Map([[0, 'owner']])
+      for (const each of taken) {
+        const userId = people[each.who] as Id<'user'>
+        const done = async () => {
+          if (each.do === 'add')
+            return members.addMember({ groupId, userId, role: each.role, by: ada })
+          const member = await members.getMember(groupId, userId)
+          if (each.do === 'set') return members.setRole(member, each.role)
+          return members.removeMember(member)
+        }
+        const refusal = await done().then(
+          () => undefined,
+          (error: { code: string }) => error.code,
+        )
+        expect(refusal).toBe(step(roles, each))
+      }
+      const found = await groups.listMembers(groupId)
+      expect(new Map(found.map(({ userId, role }) => [people.indexOf(userId), role]))).toEqual(
+        roles,
+      )
+      const owners = found.filter(({ role }) => role === 'owner').length
+      expect((await groups.getGroup(groupId)).owners).toBe(owners)
+      expect(owners).toBeGreaterThan(0)
+    }),
+    { numRuns: 40 },
+  )
 })
