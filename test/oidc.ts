@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import { Provider } from 'oidc-provider'
 import { bind, freePort, LOOPBACK, unbind } from '../lib/local/server.ts'
@@ -11,6 +11,7 @@ export const startProvider = async (redirectUri: string) => {
   const clientSecret = randomBytes(24).toString('base64url')
   const port = await freePort()
   const issuer = `http://${LOOPBACK}:${port}`
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
   const accounts = new Map<string, Account>()
   let current: string | undefined
 
@@ -23,6 +24,15 @@ export const startProvider = async (redirectUri: string) => {
         token_endpoint_auth_method: 'client_secret_post',
       },
     ],
+    jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256' }] },
+    ttl: {
+      AccessToken: 60,
+      AuthorizationCode: 60,
+      Grant: 60,
+      IdToken: 60,
+      Interaction: 60,
+      Session: 60,
+    },
     cookies: { keys: [randomBytes(16).toString('hex')] },
     pkce: { required: () => true },
     claims: {

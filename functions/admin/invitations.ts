@@ -1,22 +1,20 @@
 import * as z from 'zod'
 import { AppError, notFound } from '../../lib/core/errors.ts'
 import { invalid } from '../../lib/core/problems.ts'
-import { access, demand, governingUser } from '../../lib/http/access.ts'
+import { governingUser } from '../../lib/http/access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
 import { endpoint, reply, replyPage } from '../../lib/http/endpoint.ts'
+import { demandInviter, governedInvitation } from '../../lib/http/invitation-access.ts'
 import { InvitationView, presentInvitation, signInUrl } from '../../lib/http/present-invitation.ts'
 import { anyone } from '../../lib/http/public-access.ts'
 import { creationOf } from '../../lib/http/request.ts'
 import { limitOf } from '../../lib/http/stranger.ts'
 import { GroupId, InvitationId, KeyId, Name, UserId } from '../../lib/http/wire.ts'
 import { acceptInvitation } from '../../lib/principal/accept.ts'
-import type { Caller } from '../../lib/principal/caller.ts'
 import { GroupRole, getGroup } from '../../lib/principal/group.ts'
 import {
   createInvitation,
-  getInvitation,
   INVITATION_HOURS,
-  type Invitation,
   listInvitations,
   MAX_INVITATION_HOURS,
   revokeInvitation,
@@ -24,22 +22,6 @@ import {
 import { hasProvider } from '../../lib/principal/provider.ts'
 
 const tag = 'Sign-in'
-
-const governedInvitation = access({
-  who: 'An admin; of an invitation into a group, its owners and admins as well.',
-  what: 'invitation',
-  params: { id: InvitationId },
-  errors: ['NOT_FOUND', 'FORBIDDEN'],
-  find: async ({ caller, params: { id } }): Promise<{ invitation: Invitation; user: User }> => {
-    const missing = () => notFound('invitation', id)
-    const invitation = await getInvitation(id)
-    if (!invitation || caller.kind !== 'user') throw missing()
-    // Whom the instance invites is nobody's to know but its admins'.
-    if (invitation.groupId === undefined && caller.role !== 'admin') throw missing()
-    await demandInviter(caller, invitation, missing)
-    return { invitation, user: caller }
-  },
-})
 
 export const endpoints = {
   createInvitation: endpoint(
@@ -174,29 +156,6 @@ export const endpoints = {
 }
 
 export const handler = handlerOf(appOf(endpoints))
-
-type User = Caller & { kind: 'user' }
-type Into = {
-  role: Invitation['role']
-  groupId?: Invitation['groupId'] | undefined
-  groupRole?: Invitation['groupRole'] | undefined
-}
-
-/** Admins invite to anything; who keeps a group, into it alone, and its owners alone make owners. */
-const demandInviter = async (
-  caller: User,
-  { role, groupId, groupRole }: Into,
-  missing: () => AppError,
-): Promise<void> => {
-  if (caller.role === 'admin') return
-  if (role === 'admin' || groupId === undefined)
-    throw new AppError(
-      'FORBIDDEN',
-      'Only an admin of the instance invites into it, or as an admin.',
-    )
-  const permission = groupRole === 'owner' ? 'own' : 'manage-members'
-  await demand(caller, permission, { principalId: groupId }, missing)
-}
 
 const noProvider = () =>
   new AppError(

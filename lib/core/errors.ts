@@ -73,7 +73,7 @@ export const otherRequest = (): AppError =>
 export const unauthenticated = (): AppError =>
   new AppError(
     'UNAUTHENTICATED',
-    'Send a valid key in the header "Authorization: Bearer <key>". A revoked or expired key is not one.',
+    'Send a valid key in the header "Authorization: Bearer <key>", or sign in at /sign-in. What was revoked or has expired counts no more.',
   )
 
 /** 404, worded alike for what does not exist and for what is not the caller's. */

@@ -40,12 +40,28 @@ type Visit = { sessionId: Id<'session'>; userAgent: string; invitation?: string 
  */
 export const admit = async (
   person: Person,
-  { sessionId, userAgent, invitation: token }: Visit,
+  visit: Visit,
   clock: Clock = systemClock,
+): Promise<Admitted> => {
+  const identity = await table.get(Identity, identityKey(person))
+  try {
+    return await enter(person, visit, identity, clock)
+  } catch (error) {
+    // Who came twice at once for the first time is known by now.
+    const since = identity ? undefined : await table.get(Identity, identityKey(person))
+    if (!since) throw error
+    return enter(person, visit, since, clock)
+  }
+}
+
+const enter = async (
+  person: Person,
+  { sessionId, userAgent, invitation: token }: Visit,
+  identity: Identity | undefined,
+  clock: Clock,
 ): Promise<Admitted> => {
   const invitation = token === undefined ? undefined : await openInvitation(token, clock)
   if (invitation) checkEmail(invitation, person)
-  const identity = await table.get(Identity, identityKey(person))
   const { userId, steps } = identity
     ? await returning(identity, person, invitation, clock)
     : newcomer(person, invitation, clock)

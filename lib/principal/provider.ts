@@ -8,8 +8,8 @@ import { hashOf } from './secret.ts'
 export const CALLBACK_PATH = '/sign-in/callback'
 /** How far the provider's clock may be from ours. */
 export const CLOCK_TOLERANCE_SECONDS = 60
-/** How long each question to the provider may take. */
-const TIMEOUT_SECONDS = 8
+/** How long each question to the provider may take: four of them fit into one request of ours. */
+export const TIMEOUT_SECONDS = 5
 const DEFAULT_SCOPE = 'openid email profile'
 
 /** What only the browser that begins a sign-in and the provider's answer to it may know. */

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { listAudit } from '../../lib/audit/audit.ts'
 import { SESSION_COOKIE } from '../../lib/http/session.ts'
 import { seal } from '../../lib/principal/sealed.ts'
 import { endSignIn, SIGN_IN_MINUTES } from '../../lib/principal/sign-in.ts'
@@ -49,8 +50,8 @@ const signIn = async (browser: Browser = createBrowser(), query?: string) => {
 
 /** A browser that has been to the provider, and the address that it was sent back to. */
 const upToCallback = async (browser: Browser = createBrowser()) => {
-  const { next = '' } = await browser.follow(start(), isCallback)
-  return { browser, callback: next }
+  const { hops, next = '' } = await browser.follow(start(), isCallback)
+  return { browser, callback: next, asked: new URL(hops[0]?.location ?? '').searchParams }
 }
 
 const refusal = async (browser: Browser, url: string) => {
@@ -132,6 +133,18 @@ describe('signing in', () => {
     const answer = await refusal(again.browser, again.callback)
     expect(answer.status).toBe(403)
     expect(answer.text).toContain('disabled')
+  })
+
+  it('makes one user of someone who comes in twice at once for the first time', async () => {
+    provider.be({ ...ADA, sub: 'in a hurry' })
+    const visits = await Promise.all(Array.from({ length: 4 }, () => upToCallback()))
+    const ends = await Promise.all(visits.map(({ browser, callback }) => browser.follow(callback)))
+    expect(ends.map(({ last }) => last?.status)).toEqual([200, 200, 200, 200])
+    const users = new Set(ends.map(({ last }) => String(last?.data.user_id)))
+    expect(users.size).toBe(1)
+    const { items } = await listAudit('instance', { limit: 20 })
+    const admitted = items.filter(({ target }) => users.has(target))
+    expect(admitted.map(({ action }) => action)).toEqual(['user-admitted'])
   })
 
   it('never leads to another site afterwards', async () => {
@@ -301,7 +314,7 @@ describe('what signing in hides', () => {
       }
       return response
     })
-    const { browser, callback } = await upToCallback()
+    const { browser, callback, asked } = await upToCallback()
     const query = new URL(callback).searchParams
     const begun = browser.jarOf(world.url).get(BEGUN) ?? ''
     await browser.ask(callback)
@@ -314,12 +327,13 @@ describe('what signing in hides', () => {
       ...seen.filter(value => value.length >= 20 && !value.startsWith('http')),
       query.get('code') ?? '',
       query.get('state') ?? '',
+      asked.get('nonce') ?? '',
       begun,
       session,
       session.split('_').slice(3).join('_'),
       provider.clientSecret,
     ]
-    expect(secrets.length).toBeGreaterThanOrEqual(10)
+    expect(secrets.length).toBeGreaterThanOrEqual(11)
     expect(secrets.every(secret => secret.length >= 20)).toBe(true)
     const everything = JSON.stringify([await snapshot(), world.logs]) + replay.text
     for (const secret of secrets) expect(everything.includes(secret), secret).toBe(false)

@@ -6,6 +6,7 @@ import {
   authorizationUrl,
   CLOCK_TOLERANCE_SECONDS,
   redeem,
+  TIMEOUT_SECONDS,
 } from '../../../lib/principal/provider.ts'
 
 // A provider that says whatever a test wants it to: what a real one never would.
@@ -19,6 +20,7 @@ type Forged = { header?: Claims; claims?: Claims; key?: typeof privateKey; useri
 
 let issuer: string
 let forged: Forged
+let isSlow = false
 const asked: { path: string; body: string }[] = []
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -59,6 +61,8 @@ const server = createServer(async (request, response) => {
   for await (const chunk of request) body += chunk
   const path = request.url ?? ''
   asked.push({ path, body })
+  // Its answer never comes.
+  if (isSlow && path === '/token') return
   response.setHeader('content-type', 'application/json')
   response.end(JSON.stringify(answers[path]?.()))
 })
@@ -139,6 +143,18 @@ describe('what a provider says of someone', () => {
     expect((await ask()).subject).toBe('ada')
   })
 })
+
+it(
+  'a provider that takes too long is given up, in time for an answer that says so',
+  async () => {
+    isSlow = true
+    const before = Date.now()
+    await expect(ask()).rejects.toMatchObject({ code: 'SIGN_IN_FAILED' })
+    isSlow = false
+    expect(Date.now() - before).toBeGreaterThanOrEqual(TIMEOUT_SECONDS * 1_000 - 100)
+  },
+  2 * TIMEOUT_SECONDS * 1_000,
+)
 
 it('a client without a secret proves itself by its verifier alone', async () => {
   const url = new URL(await authorizationUrl(challenge))
