@@ -5,8 +5,7 @@ type Schema = z.core.$ZodType
 
 /** Kinds that hold nothing else; JSON has a form for each, and so have the schemas of models. */
 const PLAIN = new Set([
-  ...['string', 'number', 'boolean', 'null', 'enum', 'template_literal'],
-  ...['any', 'unknown', 'never'],
+  ...['string', 'number', 'boolean', 'null', 'template_literal', 'any', 'unknown'],
 ])
 
 /**
@@ -33,7 +32,7 @@ export const schemaProblem = (schema: Schema, seen = new Set<Schema>()): string 
     return `has a regular expression with the flag "${flags}", which JSON Schema has none of. Write it without: [a-zA-Z] for both cases.`
   switch (def.type) {
     case 'object':
-      return problemIn(...Object.values(def.shape), def.catchall)
+      return problemIn(...Object.values(def.shape), openCatchall(def))
     case 'array':
       return problemIn(def.element)
     case 'tuple':
@@ -41,7 +40,11 @@ export const schemaProblem = (schema: Schema, seen = new Set<Schema>()): string 
     case 'record':
       return problemIn(def.keyType, def.valueType)
     case 'union':
-      return problemIn(...def.options)
+      return def.options.length > 0 ? problemIn(...def.options) : NOTHING_VALID
+    case 'enum':
+      return Object.keys(def.entries).length > 0 ? undefined : NOTHING_VALID
+    case 'never':
+      return NOTHING_VALID
     case 'intersection':
       return 'is an intersection, whose parts would each drop what the other declares. Write one object: spread both shapes into it.'
     case 'optional':
@@ -71,10 +74,13 @@ export const schemaProblem = (schema: Schema, seen = new Set<Schema>()): string 
  */
 export const parametersProblem = ({ def }: z.ZodObject): string | undefined => {
   if (hasOverwrite(def)) return `must not be changed as a whole. ${MAKE_OF_IT}`
-  const others = def.catchall?._zod.def.type ?? 'never'
-  if (others === 'never') return undefined
+  if (!openCatchall(def)) return undefined
   return 'must all be declared, since models see them all in one closed schema. Put what has no fixed name into one parameter, as a z.record.'
 }
+
+/** What properties may be that are not declared; undefined where there may be none. */
+const openCatchall = ({ catchall }: z.core.$ZodObjectDef): Schema | undefined =>
+  catchall?._zod.def.type === 'never' ? undefined : catchall
 
 const hasOverwrite = ({ checks = [] }: { checks?: z.core.$ZodCheck<never>[] }): boolean =>
   checks.some(({ _zod }) => _zod.def.check === 'overwrite')
@@ -109,6 +115,9 @@ const changes = (how: string): string =>
   `changes what it is given (${how}), so that what runs is not what was approved. ${MAKE_OF_IT}`
 
 const MAKE_OF_IT = 'Check it here, with refine or regex, and change it in "execute".'
+
+const NOTHING_VALID =
+  'has a part for which no value is valid (never, or a choice of nothing), so that no model could be offered it. Leave it out.'
 
 const hasNoForm = (kind: string): string =>
   `has a part that JSON has no form for (${kind}). Take a text or a number, and make of it what you need in "execute".`

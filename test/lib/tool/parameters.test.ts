@@ -113,6 +113,15 @@ test.each<[string, z.ZodType]>([
 })
 
 test.each<[string, z.ZodType]>([
+  ['never', z.never()],
+  ['never within', z.array(z.object({ a: z.never().optional() }))],
+  ['an enum of nothing', z.enum([])],
+  ['a union of nothing', z.union([])],
+])('%s is refused: nothing is valid', (_, schema) => {
+  expect(() => define(schema)).toThrow(/"to".* no value is valid.* Leave it out/)
+})
+
+test.each<[string, z.ZodType]>([
   ['refuses', z.string().min(3).default('x')],
   ['completes', z.object({ a: z.int().default(1) }).default({} as { a: number })],
 ])('a default that its schema %s is refused', (_, schema) => {
