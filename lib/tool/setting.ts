@@ -52,13 +52,23 @@ type Value<Type extends SettingType> = Type extends 'number'
       ? string[]
       : string
 
+/** What a setting holds: of a list of options, one or some of them. */
+type ValueOf<Definition extends SettingDefinition> = Definition extends {
+  type: 'select' | 'multi-select'
+  options: readonly (infer Option)[]
+}
+  ? Definition['type'] extends 'select'
+    ? Option
+    : Option[]
+  : Value<Definition['type']>
+
 export type Setting<Type extends SettingType, Options> = Options & { type: Type }
 
 /** The settings that a tool's code gets: a value is there for sure if required or defaulted. */
 export type SettingValues<Settings extends Record<string, SettingDefinition>> = {
   [Key in keyof Settings]: Settings[Key] extends { default: SettingValue } | { required: true }
-    ? Value<Settings[Key]['type']>
-    : Value<Settings[Key]['type']> | undefined
+    ? ValueOf<Settings[Key]>
+    : ValueOf<Settings[Key]> | undefined
 }
 
 const builder =

@@ -16,6 +16,8 @@ const tool = defineTool({
     token: setting.password({ label: 'Token', required: true }),
     limit: setting.number({ label: 'Limit' }),
     urgent: setting.toggle({ label: 'Urgent', default: false }),
+    format: setting.select({ label: 'Format', options: ['html', 'text'] }),
+    box: setting.select({ label: 'Box' }),
     folders: setting.multiSelect({ label: 'Folders', default: ['in'], options: ['in', 'out'] }),
   },
   available: ({ settings }) => {
@@ -37,7 +39,11 @@ const tool = defineTool({
         expectTypeOf(settings.token).toEqualTypeOf<string>()
         expectTypeOf(settings.limit).toEqualTypeOf<number | undefined>()
         expectTypeOf(settings.urgent).toEqualTypeOf<boolean>()
-        expectTypeOf(settings.folders).toEqualTypeOf<string[]>()
+        expectTypeOf(settings.folders).toEqualTypeOf<('in' | 'out')[]>()
+        expectTypeOf(settings.format).toEqualTypeOf<'html' | 'text' | undefined>()
+        expectTypeOf(settings.box).toEqualTypeOf<string | undefined>()
+        // @ts-expect-error: no option of that setting
+        if (settings.format === 'pdf') return ''
         expectTypeOf(agent.id).toEqualTypeOf<Id<'agent'>>()
         expectTypeOf(principal.id).toEqualTypeOf<Id<'user'> | Id<'group'>>()
         // @ts-expect-error: a setting that nobody declared
