@@ -84,6 +84,17 @@ test('a text of JSON nested without end is refused, not followed without end', (
   expect(refusal({ filters: `${'['.repeat(200)}${']'.repeat(200)}` }).code).toBe('VALIDATION_ERROR')
 })
 
+test('as many texts as fit are read, in time that grows with them, and stay as they came', () => {
+  const filters = Array<string>(150_000).fill('{"from":"a"}')
+  const values = { filters, filter: '{"from":"b"}' }
+  const read = validateArguments(search, values) as { filters: unknown[]; filter: unknown }
+  expect(read.filters).toHaveLength(filters.length)
+  expect(read.filters.at(-1)).toEqual({ from: 'a' })
+  expect(read.filter).toEqual({ from: 'b' })
+  expect(values.filter).toBe('{"from":"b"}')
+  expect(filters[0]).toBe('{"from":"a"}')
+})
+
 test('however an object is written as texts, the same object comes of it', () => {
   const Tree: z.ZodType = z.object({
     name: z.string(),
