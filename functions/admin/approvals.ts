@@ -5,6 +5,7 @@ import { type Admission, admit, gateKeys } from '../../lib/call/gate.ts'
 import { invokeOperation } from '../../lib/call/invoke.ts'
 import { keptName, typeOfKept } from '../../lib/call/kept-result.ts'
 import { settle } from '../../lib/call/settle.ts'
+import { agentGone, isAgentOf, refuse } from '../../lib/call/stored.ts'
 import {
   argumentsOf,
   listWaiting,
@@ -25,7 +26,7 @@ import { objectOf } from '../../lib/http/request.ts'
 import { DEFAULT_MAX_RESULT_CHARS } from '../../lib/tool/define.ts'
 import { findTool } from '../../lib/tool/registry.ts'
 import { elapseCall } from '../../lib/workflow/elapse-call.ts'
-import { deliverTo, wakeWrite } from '../../lib/workflow/wake.ts'
+import { deliverTo, wake, wakeWrite } from '../../lib/workflow/wake.ts'
 import { tools } from '../tools/index.ts'
 
 /** A reason's length, in characters. */
@@ -141,11 +142,13 @@ export const endpoints = {
       ],
     },
     async ({ subject: call, caller, body: { digest, arguments: edited } }) => {
+      const admission = await readmit(call, edited ?? (await argumentsOf(call)))
+      if (admission === 'agent-gone') return goOn(await refuseOrphan(call))
       const decided = await approve(call, {
         digest,
         by: caller.id,
         also: wakeWrites(call),
-        admission: await readmit(call, edited ?? (await argumentsOf(call))),
+        admission,
         edited: edited !== undefined,
       })
       return goOn(decided)
@@ -194,12 +197,24 @@ const isWaiting = ({ status }: ToolCall): boolean => WAITS_ON_A_PERSON.includes(
 const wakeWrites = ({ taskId }: ToolCall) => (taskId ? [wakeWrite(taskId)] : [])
 
 /** What the gate makes of a call now: settings may have changed, and so may the arguments. */
-const readmit = async (call: ToolCall, values: Record<string, unknown>): Promise<Admission> => {
+const readmit = async (
+  call: ToolCall,
+  values: Record<string, unknown>,
+): Promise<Admission | 'agent-gone'> => {
   const tool = await findTool(tools, call.tool)
   const found = await batchGet(gateKeys(call.tool, call.agentId, call.principalId))
   const agent = found.get(Agent, agentKey(call.agentId))
-  if (!tool || !agent) throw notFound('tool', call.tool)
+  if (!isAgentOf(agent, call)) return 'agent-gone'
+  if (!tool) throw notFound('tool', call.tool)
   return admit({ agent, tool, operation: call.operation, values, found })
+}
+
+/** Ends a call that nobody can run any more, whatever was decided about it. */
+const refuseOrphan = async (call: ToolCall): Promise<ToolCall> => {
+  if (call.status !== 'PENDING_APPROVAL') throw agentGone()
+  const refused = await refuse(call, agentGone())
+  if (call.taskId) await wake(call.taskId)
+  return refused
 }
 
 /** What follows a decision: the task looks again, or the call outside of tasks runs. */

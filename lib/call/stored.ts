@@ -65,6 +65,13 @@ const isOwn = (call: ToolCall, tool: Tool, functionName: string | undefined): bo
   call.tool === tool.name &&
   (functionName?.endsWith(operationFunction(call.tool, call.operation)) ?? true)
 
+/** Whether a call may still run for its agent: one that has moved runs by others' settings. */
+export const isAgentOf = (agent: Agent | undefined, call: ToolCall): agent is Agent =>
+  agent !== undefined && agent.principalId === call.principalId
+
+export const agentGone = (): AppError =>
+  new AppError('NOT_FOUND', 'The agent of this call is gone or has moved.')
+
 /** The gate for a stored call: its admission, or what stood in the way. */
 const admitStored = async (
   tool: Tool,
@@ -72,8 +79,7 @@ const admitStored = async (
   found: table.Found,
 ): Promise<Admission | AppError> => {
   const agent = found.get(Agent, agentKey(call.agentId))
-  if (!agent || agent.principalId !== call.principalId)
-    return new AppError('NOT_FOUND', 'The agent of this call is gone or has moved.')
+  if (!isAgentOf(agent, call)) return agentGone()
   const values = await argumentsOf(call)
   try {
     return admit({ agent, tool, operation: call.operation, values, found })
@@ -84,7 +90,11 @@ const admitStored = async (
 }
 
 /** Ends a call that the gate refuses now, before it ever started. */
-const refuse = async (call: ToolCall, error: AppError, clock: Clock): Promise<ToolCall> => {
+export const refuse = async (
+  call: ToolCall,
+  error: AppError,
+  clock: Clock = systemClock,
+): Promise<ToolCall> => {
   log('info', 'tool-call-refused', { callId: call.id, code: error.code })
   const content = clip(error.message, MAX_REFUSAL_CHARS)
   const result: CallResult = { isError: true, content, code: error.code }

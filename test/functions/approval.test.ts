@@ -263,7 +263,7 @@ describe('the lifting of an approval', () => {
       if (without === 403) {
         expect(refused.body.error?.message).toContain('scope "decide"')
         const read = await world.request('GET', `/api/v1/agents/${agent}`, { key: person.key })
-        expect(JSON.stringify(read.body.data)).not.toContain('requires_approval')
+        expect(JSON.stringify(read.body.data)).not.toContain('"override"')
       }
       expect((await lift(operation, value, deciding)).status).toBe(with_)
     },
