@@ -167,6 +167,37 @@ describe('the list of keys', () => {
   })
 })
 
+describe('a key', () => {
+  it('of an agent ends with the agent', async () => {
+    const ada = await world.createPerson()
+    const agent = await world.createAgent(['time'], { key: ada.key })
+    const { id, key } = await world.createAgentKey(agent)
+    const run = async () => (await world.run(undefined, 'time.now', {}, { key })).status
+    expect(await run()).toBe(200)
+    const headers = { 'if-match': '*' }
+    const removed = await world.request('DELETE', `/api/v1/agents/${agent}`, { headers })
+    expect(removed.status, removed.text).toBeLessThan(300)
+    expect(await run()).toBe(401)
+    expect((await world.request('GET', '/api/v1/principals/me', { key })).status).toBe(401)
+    expect(await listOf(ada.key)).toEqual(
+      expect.arrayContaining([expect.objectContaining({ id, state: 'revoked' })]),
+    )
+  })
+
+  it('of a former member opens nothing of the group, and is no less the user’s own', async () => {
+    const [ada, bob] = await Promise.all([world.createPerson(), world.createPerson()])
+    const group = await groupOf(ada, [bob, 'admin'])
+    const agent = await world.createAgent(['time'], { key: ada.key, principal_id: group })
+    const path = `/api/v1/agents/${agent}`
+    expect((await world.request('GET', path, { key: bob.key })).status).toBe(200)
+    const membership = `/api/v1/groups/${group}/members/${bob.id}`
+    expect((await world.request('DELETE', membership, { key: ada.key })).status).toBe(200)
+    expect((await world.request('GET', path, { key: bob.key })).status).toBe(404)
+    expect((await world.run(agent, 'time.now', {}, { key: bob.key })).status).toBe(404)
+    expect(await listOf(bob.key)).toHaveLength(1)
+  })
+})
+
 describe('when a key was last used', () => {
   const usedAt = async (id: string, key: string) =>
     (await listOf(key)).find(each => each.id === id)?.last_used_at
