@@ -32,6 +32,7 @@ const GOOD: Record<string, (ids: { digest: string }) => object> = {
     max_steps: 3,
   }),
   updateAgent: () => ({ name: 'B', max_tokens: null, tool_choice: 'auto' }),
+  enableTools: () => ({ enabled: true, tools: ['time'], category: 'general' }),
   transferAgent: () => ({ principal_id: newId('user') }),
   importAgentTemplate: () => ({
     id: 'a',

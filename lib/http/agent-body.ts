@@ -15,6 +15,7 @@ import type { AgentChanges } from '../agent/update-agent.ts'
 import { AppError } from '../core/errors.ts'
 import { ModelReference } from '../llm/model-reference.ts'
 import type { Caller } from '../principal/caller.ts'
+import { Category } from './present-tool.ts'
 import { LlmConfigurationId, Name, PrincipalId, ToolName } from './wire.ts'
 
 const Model = z
@@ -179,6 +180,21 @@ const override = () => z.boolean().nullish().describe('Null inherits again; abse
 export const OverrideBody = z
   .strictObject({ enabled: override(), requires_approval: override() })
   .meta({ id: 'Override' })
+
+/** Tools that are named at once; with those of a category a transaction has room for fewer. */
+const MAX_NAMED_TOOLS = 90
+
+export const ToolsBody = z
+  .strictObject({
+    enabled: z.boolean(),
+    tools: z.array(ToolName).max(MAX_NAMED_TOOLS).optional(),
+    category: Category.optional().describe('All tools of it.'),
+  })
+  .refine(({ tools, category }) => tools !== undefined || category !== undefined, {
+    path: ['tools'],
+    message: 'or "category" is needed',
+  })
+  .meta({ id: 'ToolsChange', examples: [{ enabled: true, tools: ['time', 'calculator'] }] })
 
 export const TransferBody = z
   .strictObject({ principal_id: PrincipalId })

@@ -241,6 +241,24 @@ describe('a transferred agent', () => {
   })
 })
 
+describe('several tools', () => {
+  it('are enabled by name and by category at once, or none is', async () => {
+    const id = await world.createAgent([])
+    const change = (body: object) => world.request('PATCH', `/api/v1/agents/${id}/tools`, { body })
+    const enabled = async () =>
+      (await toolsOf(id)).filter(tool => tool.enabled).map(({ tool }) => tool)
+    const some = await change({ enabled: true, tools: ['asking', 'time', 'asking'] })
+    expect(dataOf<ToolView[]>(some).map(({ tool }) => tool)).toEqual(['asking', 'time'])
+    expect((await change({ enabled: true, tools: ['paint', 'nothing'] })).status).toBe(404)
+    expect(await enabled()).toEqual(['asking', 'time'])
+    dataOf(await change({ enabled: true, tools: ['asking'], category: 'general' }))
+    expect(await enabled()).toEqual(expect.arrayContaining(['paint', 'draw', 'time']))
+    dataOf(await change({ enabled: false, category: 'general' }))
+    expect(await enabled()).not.toContain('time')
+    expect((await change({ enabled: true })).status).toBe(422)
+  })
+})
+
 describe('a tool with skills of its own', () => {
   it('tells them as it is enabled, and as it is disabled those that nothing else recommends', async () => {
     const id = await world.createAgent([])

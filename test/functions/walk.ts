@@ -231,6 +231,11 @@ export const WALK: Record<string, Row> = {
     body: ({ principal }) => ({ principal_id: principal }),
     headers: FIRST,
   },
+  'PATCH /api/v1/agents/{id}/tools': {
+    may: 'manage-agents',
+    of: 'spareAgent',
+    body: () => ({ enabled: true, tools: ['time'] }),
+  },
   'POST /api/v1/agents/{id}/tools/{tool}/enable': {
     may: 'manage-agents',
     of: 'spareAgent',

@@ -1,17 +1,22 @@
 import * as z from 'zod'
 import type { Agent } from '../../../lib/agent/agent.ts'
 import { changeAgentTool, liftsApproval, listAgentTools } from '../../../lib/agent/agent-tool.ts'
+import { configureTools } from '../../../lib/agent/configure.ts'
 import { AppError, notFound } from '../../../lib/core/errors.ts'
 import { access } from '../../../lib/http/access.ts'
 import { managedAgent } from '../../../lib/http/agent-access.ts'
-import { OverrideBody } from '../../../lib/http/agent-body.ts'
+import { OverrideBody, ToolsBody } from '../../../lib/http/agent-body.ts'
 import { authorOf } from '../../../lib/http/author.ts'
 import { endpoint, reply } from '../../../lib/http/endpoint.ts'
-import { AgentToolView, presentOneTool } from '../../../lib/http/present-agent.ts'
+import {
+  AgentToolView,
+  presentAgentTools,
+  presentOneTool,
+} from '../../../lib/http/present-agent.ts'
 import { AgentId, OperationName, ToolName } from '../../../lib/http/wire.ts'
 import type { Caller } from '../../../lib/principal/caller.ts'
 import type { Operation, Tool } from '../../../lib/tool/define.ts'
-import { findTool, getTool } from '../../../lib/tool/registry.ts'
+import { allTools, findTool, getTool } from '../../../lib/tool/registry.ts'
 import { tools as registry } from '../../tools/index.ts'
 
 const tag = 'Agents'
@@ -43,6 +48,36 @@ const enabling = {
 
 /** What an agent may use, and how. */
 export const toolEndpoints = {
+  enableTools: endpoint(
+    {
+      method: 'PATCH',
+      path: '/api/v1/agents/{id}/tools',
+      tag,
+      summary: 'Let an agent use several tools, or use them no more',
+      description:
+        'Those that are named, and all of a category; all at once, or none. Their overrides and settings stay as they are.',
+      access: managedAgent,
+      body: ToolsBody,
+      responses: { 200: z.array(AgentToolView) },
+    },
+    async ({ subject: agent, caller, body: { enabled, tools: names = [], category } }) => {
+      const ofCategory = category === undefined ? [] : await allTools(registry)
+      const chosen = new Map(
+        [
+          ...(await Promise.all([...new Set(names)].map(name => getTool(registry, name)))),
+          ...ofCategory.filter(tool => tool.category === category),
+        ].map(tool => [tool.name, tool]),
+      )
+      const configurations = [...chosen.values()].map(tool => ({
+        tool,
+        changes: { enabled },
+        settings: {},
+      }))
+      await configureTools(agent, configurations, authorOf(caller))
+      return reply(200, await presentAgentTools(agent, await listAgentTools(agent.id), registry))
+    },
+  ),
+
   enableTool: endpoint(
     {
       ...enabling,

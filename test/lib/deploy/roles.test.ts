@@ -139,6 +139,7 @@ describe('the functions, each under its own role,', () => {
     const agent = await makeAgent('time')
     const ofAgent = `/api/v1/agents/${agent}`
     await request('PATCH', ofAgent, { max_tokens: 1_000 })
+    await request('PATCH', `${ofAgent}/tools`, { enabled: true, category: 'general' })
     await request('POST', `${ofAgent}/transfer`, { principal_id: group })
     await request('PATCH', ofAgent, { llm_configuration_id: configuration })
     const { id: task = '' } = await request('POST', '/api/v1/tasks', {
