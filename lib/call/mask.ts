@@ -24,7 +24,15 @@ export const maskSecrets = <T>(value: T, secrets: string[]): T => {
     .filter(secret => secret.length >= MIN_SECRET_CHARS)
     .flatMap(formsOf)
     .sort((a, b) => b.length - a.length)
-  return forms.length > 0 ? (maskIn(value, forms) as T) : value
+  return isAnyIn(forms, value) ? (maskIn(value, forms) as T) : value
+}
+
+/** A look at the whole first: to look for each form in each of a million texts takes minutes. */
+const isAnyIn = (forms: string[], value: unknown): boolean => {
+  if (typeof value !== 'object' || value === null) return forms.length > 0
+  const json = JSON.stringify(value)
+  // Within a text of JSON each form is escaped once more.
+  return forms.some(form => json.includes(escapedOnce(form)))
 }
 
 /** Bytes with these secrets masked, byte by byte, so that what else is in them stays as it is. */
@@ -36,8 +44,10 @@ export const maskBytes = (bytes: Uint8Array, secrets: string[]): Uint8Array => {
 }
 
 const maskIn = (value: unknown, forms: string[]): unknown => {
-  if (typeof value === 'string')
+  if (typeof value === 'string') {
+    if (value.length < MIN_SECRET_CHARS) return value
     return forms.reduce((text, form) => text.replaceAll(form, MASKED), value)
+  }
   if (typeof value === 'number')
     return forms.some(form => String(value).includes(form)) ? MASKED : value
   if (Array.isArray(value)) return value.map(item => maskIn(item, forms))

@@ -42,7 +42,10 @@ describe('a secret that a call received', () => {
     fc.assert(
       fc.property(secrets, around, around, (secret, before, after) => {
         const text = `${before}${encode(secret)}${after}`
-        expect(maskSecrets(text, [secret])).not.toContain(encode(secret))
+        const masked = maskSecrets(text, [secret])
+        expect(masked).not.toContain(encode(secret))
+        // Within an object as by itself.
+        expect(maskSecrets({ a: [text, 1] }, [secret])).toEqual({ a: [masked, 1] })
       }),
     )
   })
@@ -85,6 +88,12 @@ describe('a secret that a call received', () => {
         expect(maskSecrets(value, ['\u0001 never in there \u0001'])).toEqual(value)
       }),
     )
+  })
+
+  it('is looked for in a million texts, and soon', () => {
+    const texts = Array<string>(900_000).fill('text')
+    const many = Array.from({ length: 8 }, (_, index) => `Sécret/"${index}" of one tool`)
+    expect(maskSecrets({ texts }, many)).toEqual({ texts })
   })
 
   it(`is masked from ${MIN_SECRET_CHARS} characters on`, () => {
