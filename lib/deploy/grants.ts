@@ -147,7 +147,7 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
   },
   admit: {
     rows: [
-      { actions: [...READ_AND_WRITE, 'ConditionCheckItem'], keys: PRINCIPALS },
+      { actions: READ_AND_WRITE, keys: PRINCIPALS },
       // How many admins there are.
       { actions: ['UpdateItem'], keys: ['instance', 'invitation_*', 'rate#*'] },
     ],

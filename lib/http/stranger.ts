@@ -10,7 +10,7 @@ export const limitOf = (context: Context<Env>): Promise<void> => limitStranger(a
 const NETWORK_BYTES = 8
 
 /** Whom the gateway sees, whatever a header says; for IPv6 its network. */
-const addressOf = ({ env }: Context<Env>): string => {
+export const addressOf = ({ env }: Pick<Context<Env>, 'env'>): string => {
   const event = env?.event
   const http = event && 'http' in event.requestContext ? event.requestContext.http : undefined
   const text = http?.sourceIp ?? ''

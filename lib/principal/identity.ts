@@ -5,6 +5,7 @@ import { AppError } from '../core/errors.ts'
 import { type Id, idOf, newId } from '../core/ids.ts'
 import { is } from '../data/expression.ts'
 import * as table from '../data/table.ts'
+import type { TransactionWrite } from '../data/transact.ts'
 import { isAllowed, nameOf, verifiedEmail } from './allowed.ts'
 import { type Invitation, openInvitation, taking } from './invitation.ts'
 import { roleIn } from './member.ts'
@@ -128,19 +129,16 @@ const returning = async (
   return {
     userId,
     steps: [
-      { write: raises ? raise(userId) : stillThere(userId), otherwise: disabled },
-      ...(raises ? [{ write: adminsBy(1), otherwise: disabled }] : []),
+      ...(raises ? [raise(userId), adminsBy(1)] : []).map(write => ({
+        write,
+        otherwise: disabled,
+      })),
       ...(takes ? taking(isMember ? withoutGroup(invitation) : invitation, userId, clock) : []),
     ],
   }
 }
 
-const stillThere = (userId: Id<'user'>) => ({
-  check: principalKey(userId),
-  where: { pk: is.present, disabledAt: is.absent },
-})
-
-const raise = (userId: Id<'user'>) => ({
+const raise = (userId: Id<'user'>): TransactionWrite => ({
   key: principalKey(userId),
   update: { set: { role: 'admin' } },
   where: { role: 'member', disabledAt: is.absent },

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { listAudit } from '../../lib/audit/audit.ts'
-import type { Id } from '../../lib/core/ids.ts'
-import { INVITATION_HOURS, openInvitation } from '../../lib/principal/invitation.ts'
+import { type Id, newId } from '../../lib/core/ids.ts'
+import { INVITATION_HOURS, openInvitation, taking } from '../../lib/principal/invitation.ts'
 import { roleIn } from '../../lib/principal/member.ts'
+import { takeSteps } from '../../lib/principal/steps.ts'
 import { createBrowser } from '../browser.ts'
 import { startProvider } from '../oidc.ts'
 import { useWorld, world } from '../use-world.ts'
@@ -74,6 +75,29 @@ describe('an invitation', () => {
       taken_by: winner && dataOf<Taken>(winner).user_id,
     })
     expect((await request('DELETE', `/${id}`, {})).status).toBe(409)
+  })
+
+  it('that ends between being read and being taken is not taken', async () => {
+    const now = { now: () => new Date() }
+    const late = { now: () => new Date(Date.now() + 3_600_000) }
+    const take = async (token: string, then: (id: string) => unknown, clock = now) => {
+      const invitation = await openInvitation(token)
+      await then(invitation.id)
+      return takeSteps(taking(invitation, newId('user'), clock))
+    }
+    const nothing = () => undefined
+    for (const [then, clock] of [
+      [(_: string, token: string) => accept(token), now],
+      [(id: string) => request('DELETE', `/${id}`, {}), now],
+      [nothing, late],
+    ] as const) {
+      const { token } = await made({ expires_in_hours: 1 })
+      await expect(take(token, id => then(id, token), clock)).rejects.toMatchObject({
+        code: 'SIGN_IN_REFUSED',
+      })
+    }
+    const { token } = await made({ expires_in_hours: 1 })
+    await expect(take(token, nothing)).resolves.toBeUndefined()
   })
 
   it('that was revoked, has expired or is another’s opens nothing', async () => {
