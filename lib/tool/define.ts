@@ -66,7 +66,7 @@ export type CallContext<Parameters = unknown, Settings = unknown> = {
  * what was approved is what runs.
  */
 export type Middleware<Settings = unknown> = (
-  context: CallContext<unknown, Settings>,
+  context: Readonly<CallContext<unknown, Settings>>,
   next: () => Promise<unknown>,
 ) => unknown
 

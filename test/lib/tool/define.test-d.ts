@@ -99,6 +99,8 @@ defineTool({
   middleware: [
     async (context, next) => {
       expectTypeOf(context.settings.sender).toEqualTypeOf<string>()
+      // @ts-expect-error: what was approved is what runs
+      context.parameters = {}
       // @ts-expect-error: whose arguments they are is known to the operation alone
       context.parameters.limit
       return next()
