@@ -1,63 +1,23 @@
 import type { Context } from 'hono'
 import * as z from 'zod'
 import { getAgents } from '../../lib/agent/agent.ts'
-import { scopeOf } from '../../lib/call/gate.ts'
-import { AppError, type ErrorCode, notFound } from '../../lib/core/errors.ts'
-import { access, demand } from '../../lib/http/access.ts'
+import type { ErrorCode } from '../../lib/core/errors.ts'
 import { managedAgent, readableAgent } from '../../lib/http/agent-access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
 import { endpoint, reply } from '../../lib/http/endpoint.ts'
 import { presentSettings, SettingsView } from '../../lib/http/present-settings.ts'
 import { objectOf } from '../../lib/http/request.ts'
 import { etagOf } from '../../lib/http/version.ts'
-import { AgentId, PrincipalId, SettingKey, ToolName } from '../../lib/http/wire.ts'
+import { SettingKey } from '../../lib/http/wire.ts'
 import type { Caller } from '../../lib/principal/caller.ts'
-import type { Permission } from '../../lib/principal/permission.ts'
-import { principalExists } from '../../lib/principal/principal.ts'
-import type { Scope } from '../../lib/settings/cascade.ts'
 import { clearLayer, writeLayer } from '../../lib/settings/write.ts'
-import type { Tool } from '../../lib/tool/define.ts'
-import { getTool } from '../../lib/tool/registry.ts'
-import { tools } from '../tools/index.ts'
-
-/** One layer of a tool's settings: the own one of a scope. */
-type Place = { tool: Tool; scope: Scope }
-
-const ofInstance = access({
-  who: 'An admin’s key.',
-  params: { tool: ToolName },
-  errors: ['FORBIDDEN', 'NOT_FOUND'],
-  find: async ({ caller, params }): Promise<Place> => {
-    if (caller.kind !== 'user' || caller.role !== 'admin')
-      throw new AppError('FORBIDDEN', 'Only an admin of the instance governs its global settings.')
-    return { tool: await getTool(tools, params.tool), scope: {} }
-  },
-})
-
-/** Of a principal that there is: an admin governs everyone, and a mistyped id is no one. */
-const ofPrincipal = (permission: Permission, who: string) =>
-  access({
-    who,
-    what: 'principal',
-    params: { id: PrincipalId, tool: ToolName },
-    errors: permission === 'read' ? ['NOT_FOUND'] : ['NOT_FOUND', 'FORBIDDEN'],
-    find: async ({ caller, params: { id, tool } }): Promise<Place> => {
-      const missing = () => notFound('principal', id)
-      await demand(caller, permission, { principalId: id }, missing)
-      if (id !== caller.principalId && !(await principalExists(id))) throw missing()
-      return { tool: await getTool(tools, tool), scope: { principalId: id } }
-    },
-  })
-
-const ofAgent = (rule: typeof readableAgent) =>
-  access({
-    ...rule,
-    params: { id: AgentId, tool: ToolName },
-    find: async ({ caller, params }): Promise<Place> => {
-      const agent = await rule.find({ caller, params })
-      return { tool: await getTool(tools, params.tool), scope: scopeOf(agent) }
-    },
-  })
+import {
+  managedPrincipal,
+  ofAgent,
+  ofInstance,
+  type Place,
+  readablePrincipal,
+} from './settings/places.ts'
 
 const RawQuery = z.object({
   raw: z
@@ -121,15 +81,6 @@ const change = { tag, responses, errors, ifMatch: 'optional' } as const
 const putting = { ...change, method: 'PUT', body: Changes } as const
 const removingOne = { ...change, method: 'DELETE', params: { key: SettingKey } } as const
 const removingAll = { ...change, method: 'DELETE' } as const
-
-const readablePrincipal = ofPrincipal(
-  'read',
-  'The principal’s own key, a member’s of the group, or an admin’s.',
-)
-const managedPrincipal = ofPrincipal(
-  'manage-settings',
-  'The principal’s own key, an owner’s or admin’s of the group, or an admin’s.',
-)
 
 const INSTANCE = '/api/v1/tools/{tool}/settings'
 const PRINCIPAL = '/api/v1/principals/{id}/tools/{tool}/settings'
