@@ -37,6 +37,7 @@ import {
 import { tryModel } from '../../lib/llm/try-model.ts'
 import { principalExists } from '../../lib/principal/principal.ts'
 import { limitModelTests } from '../../lib/principal/rate-limit.ts'
+import { fingerprint } from '../../lib/settings/secret.ts'
 
 const tag = 'LLM configurations'
 const path = '/api/v1/llm-configurations'
@@ -86,7 +87,8 @@ export const endpoints = {
       const { id, requestHash } = creationOf('llm', {
         caller,
         route: 'llm-configurations',
-        body,
+        // What is stored of the request must not let anyone try keys against it.
+        body: { ...body, api_key: body.api_key && fingerprint(body.api_key) },
         idempotencyKey,
       })
       const { name, provider, model, ...rest } = said

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type Author, auditWrite } from '../audit/audit.ts'
-import { isoNow, systemClock } from '../core/clock.ts'
+import { type Clock, isoNow, systemClock } from '../core/clock.ts'
 import { type Id, idOf } from '../core/ids.ts'
 import { atVersion } from '../data/at-version.ts'
 import * as table from '../data/table.ts'
@@ -34,7 +34,8 @@ export const findRemains = async (id: Id<'agent'>): Promise<Remains | undefined>
 
 /**
  * Ends an agent as it was read; undefined where it is of another version by now, or gone. From here
- * on nobody reads it and nothing of it runs; `clearRemains` takes away what belonged to it.
+ * on nobody reads it and nothing of it runs; `clearRemains` takes away what belonged to it, and then
+ * `closeRemains` says so.
  */
 export const deleteAgent = async (
   agent: Agent,
@@ -69,7 +70,7 @@ export const deleteAgent = async (
 export const clearRemains = async (
   { id, principalId }: Remains,
   tools: string[],
-  clock = systemClock,
+  clock: Clock = systemClock,
 ): Promise<void> => {
   for (const key of await listKeys(principalId))
     if (key.subjectId === id && key.revokedAt === undefined) await revokeKey(key.id, { clock })
@@ -80,5 +81,9 @@ export const clearRemains = async (
     if (key.sk !== remainsKey(id).sk) await table.remove(key)
   const own = await table.queryAll(LlmConfiguration, { index: 'gsi1', pk: `${id}#llm` })
   for (const configuration of own) await table.remove(configurationKey(configuration.id))
+}
+
+/** Says that nothing is left of a deleted agent but its id. */
+export const closeRemains = async ({ id }: Remains, clock: Clock = systemClock): Promise<void> => {
   await table.update(Remains, remainsKey(id), { set: { clearedAt: isoNow(clock) } })
 }

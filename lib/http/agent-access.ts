@@ -3,7 +3,6 @@ import { findRemains, type Remains } from '../agent/delete-agent.ts'
 import { notFound } from '../core/errors.ts'
 import type { Caller } from '../principal/caller.ts'
 import type { Permission } from '../principal/permission.ts'
-import { type PrincipalId, principalExists } from '../principal/principal.ts'
 import { access, demand } from './access.ts'
 import { AgentId } from './wire.ts'
 
@@ -53,15 +52,4 @@ export const runnableAgent = async (caller: Caller, id: Agent['id']): Promise<Ag
   const agent = await getAgent(id)
   await demand(caller, 'run', agent, () => notFound('agent', id))
   return agent
-}
-
-/** That a principal is there and the caller may do this with what it owns, or NOT_FOUND. */
-export const demandPrincipal = async (
-  caller: Caller,
-  permission: Permission,
-  principalId: PrincipalId,
-): Promise<void> => {
-  const missing = () => notFound('principal', principalId)
-  await demand(caller, permission, { principalId }, missing)
-  if (principalId !== caller.principalId && !(await principalExists(principalId))) throw missing()
 }

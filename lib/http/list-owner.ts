@@ -1,9 +1,7 @@
 import * as z from 'zod'
-import { notFound } from '../core/errors.ts'
 import type { Caller } from '../principal/caller.ts'
 import type { Permission } from '../principal/permission.ts'
-import { principalExists } from '../principal/principal.ts'
-import { demand } from './access.ts'
+import { demandPrincipal } from './demand-principal.ts'
 import { PrincipalId } from './wire.ts'
 
 /** Whose things a list is of. */
@@ -20,9 +18,6 @@ export const listOwner = async (
   { principal_id: id = caller.principalId }: z.output<typeof OwnerQuery>,
   permission: Permission = 'read',
 ): Promise<z.output<typeof PrincipalId>> => {
-  const missing = () => notFound('principal', id)
-  await demand(caller, permission, { principalId: id }, missing)
-  // An admin may ask for everyone's, and a mistyped id is no one.
-  if (id !== caller.principalId && !(await principalExists(id))) throw missing()
+  await demandPrincipal(caller, permission, id)
   return id
 }

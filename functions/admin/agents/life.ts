@@ -1,16 +1,12 @@
 import * as z from 'zod'
 import { getAgent } from '../../../lib/agent/agent.ts'
-import { clearRemains, deleteAgent } from '../../../lib/agent/delete-agent.ts'
+import { clearRemains, closeRemains, deleteAgent } from '../../../lib/agent/delete-agent.ts'
 import { transferAgent } from '../../../lib/agent/transfer-agent.ts'
 import { updateAgent } from '../../../lib/agent/update-agent.ts'
-import {
-  demandPrincipal,
-  managedAgent,
-  removableAgent,
-  transferableAgent,
-} from '../../../lib/http/agent-access.ts'
+import { managedAgent, removableAgent, transferableAgent } from '../../../lib/http/agent-access.ts'
 import { AgentPatch, changesOf, TransferBody } from '../../../lib/http/agent-body.ts'
 import { authorOf } from '../../../lib/http/author.ts'
+import { demandPrincipal } from '../../../lib/http/demand-principal.ts'
 import { endpoint, reply } from '../../../lib/http/endpoint.ts'
 import { AgentView, presentAgent } from '../../../lib/http/present-agent.ts'
 import { changeVersion, etagOf } from '../../../lib/http/version.ts'
@@ -67,9 +63,11 @@ export const lifeEndpoints = {
               change: current => deleteAgent(current, authorOf(caller)),
               read: () => getAgent(subject.id),
             })
+      // Secrets first: an agent may have had tasks beyond counting.
+      await clearRemains(remains, Object.keys(registry))
       // What starts after this list ends by itself: no tick finds the agent any more.
       await cancelTasksOf(subject.id)
-      await clearRemains(remains, Object.keys(registry))
+      await closeRemains(remains)
       return reply(200, { id: subject.id, deleted: true })
     },
   ),

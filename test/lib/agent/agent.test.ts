@@ -10,7 +10,12 @@ import {
 } from '../../../lib/agent/agent.ts'
 import { agentToolKey, changeAgentTool, listAgentTools } from '../../../lib/agent/agent-tool.ts'
 import { createAgent } from '../../../lib/agent/create-agent.ts'
-import { clearRemains, deleteAgent, findRemains } from '../../../lib/agent/delete-agent.ts'
+import {
+  clearRemains,
+  closeRemains,
+  deleteAgent,
+  findRemains,
+} from '../../../lib/agent/delete-agent.ts'
 import { MAX_TRANSFERRED_KEYS, transferAgent } from '../../../lib/agent/transfer-agent.ts'
 import { updateAgent } from '../../../lib/agent/update-agent.ts'
 import { type AuditOwner, listAudit } from '../../../lib/audit/audit.ts'
@@ -241,6 +246,8 @@ describe('a deleted agent', () => {
     if (!remains) throw new Error('It was of this version.')
     expect(await findAgent(agent.id)).toBeUndefined()
     await clearRemains(remains, ['mail'])
+    expect(await findRemains(agent.id)).toEqual(remains)
+    await closeRemains(remains)
     expect(await leftOf(agent)).toEqual([])
     expect(await listAgentTools(agent.id)).toEqual([])
     expect((await getKey(key.id))?.revokedAt).toBeDefined()
@@ -272,7 +279,8 @@ describe('a deleted agent', () => {
         },
         middleware,
       )
-      const isCut = await clearRemains(remains, ['mail']).then(
+      const work = clearRemains(remains, ['mail']).then(() => closeRemains(remains))
+      const isCut = await work.then(
         () => false,
         () => true,
       )

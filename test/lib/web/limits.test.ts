@@ -138,6 +138,9 @@ describe('a body', () => {
       maxRedirects: 0,
     })
     expect(lowered([{ maxRedirects: 5 }, { maxRedirects: 7 }]).maxRedirects).toBe(5)
+    const ceiling = { totalTimeoutMs: LIMITS.totalTimeoutMs + 1 }
+    const more = { totalTimeoutMs: LIMITS.totalTimeoutMs + 2, idleTimeoutMs: 1 }
+    expect(lowered([more], ceiling)).toEqual({ ...LIMITS, ...ceiling, idleTimeoutMs: 1 })
   })
 
   it('that is not read is not taken from the socket, and its fetch ends in time', async () => {
