@@ -3,9 +3,11 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import { AppError, notFound, otherRequest } from '../core/errors.ts'
 import { derivedId, type Id, idOf, newId } from '../core/ids.ts'
 import * as table from '../data/table.ts'
-import { type Caller, type Credential, claimOf } from '../principal/caller.ts'
+import { type Caller, type Claim, type Credential, claimOf } from '../principal/caller.ts'
 import { useWrites } from '../principal/key-use.ts'
-import { allows, relationTo } from '../principal/permission.ts'
+import { roleKeys } from '../principal/member.ts'
+import { allows, isGroup, relationFrom, relationTo } from '../principal/permission.ts'
+import { principalKey } from '../principal/principal.ts'
 import { limitCaller } from '../principal/rate-limit.ts'
 import type { Tool } from '../tool/define.ts'
 import { sha256 } from './digest.ts'
@@ -81,34 +83,63 @@ const resolve = async (
   const claim = claimOf(credential)
   const named = AgentId.safeParse(text).data
   const hinted = claim.subjectId?.startsWith('agent_') ? (claim.subjectId as Id<'agent'>) : named
-  const found = await table.batchGet([
+  const first = await table.batchGet([
     ...claim.keys,
     ...(hinted ? gateKeys(tool.name, hinted, claim.principalId) : []),
   ])
-  const caller = await claim.prove(found, clock)
+  claim.check(first, clock)
+  const hint = hinted && first.get(Agent, agentKey(hinted))
+  const isElsewhere = hint !== undefined && hint.principalId !== claim.principalId
+  const second = isElsewhere ? await readElsewhere(tool, hint, claim) : undefined
+  const caller = await claim.prove(second ? both(second, first) : first, clock)
   await limitCaller(caller, clock)
   if (text !== undefined && named === undefined) throw notFound('agent', text)
   const agentId = caller.kind === 'agent' ? caller.id : named
   if (!agentId)
     throw new AppError('BAD_REQUEST', 'Name the agent to act for in the header Espalier-Agent.')
   if (named !== undefined && named !== agentId) throw notFound('agent', named)
-  const agent = hinted ? found.get(Agent, agentKey(hinted)) : undefined
-  const known = agent && agent.id === agentId && agent.principalId === claim.principalId
-  const rest = known ? found : await readAll(tool, agentId)
-  const current = rest.get(Agent, agentKey(agentId))
-  if (!current || !(await mayRun(caller, current))) throw notFound('agent', agentId)
-  return { caller, agent: current, found: rest }
+  const asked = hint?.id === agentId ? hint : await getAgent(agentId)
+  const found = asked === hint ? (second ?? first) : await readElsewhere(tool, asked, claim)
+  const agent = found.get(Agent, agentKey(agentId))
+  if (!agent) throw notFound('agent', agentId)
+  // What was read is what the former principal set.
+  if (agent.principalId !== asked.principalId)
+    throw new AppError('REQUEST_IN_PROGRESS', 'The agent was transferred just now. Try again.')
+  if (!(await mayRun(caller, agent, { found, claim }))) throw notFound('agent', agentId)
+  return { caller, agent, found }
 }
 
 /** An agent's key runs the agent's own operations; a user's, those of agents that it may have run. */
-const mayRun = async (caller: Caller, { principalId }: Agent): Promise<boolean> =>
-  caller.kind === 'agent' || allows(await relationTo(caller, principalId), 'run')
-
-/** Where the key's text didn't tell the principal: the agent's row does. */
-const readAll = async (tool: Tool, agentId: Id<'agent'>): Promise<table.Found> => {
-  const agent = await getAgent(agentId)
-  return table.batchGet(gateKeys(tool.name, agentId, agent.principalId))
+const mayRun = async (
+  caller: Caller,
+  { principalId }: Agent,
+  { found, claim }: { found: table.Found; claim: Claim },
+): Promise<boolean> => {
+  if (caller.kind === 'agent') return true
+  const relation = namesUser(claim)
+    ? relationFrom(found, caller, principalId)
+    : await relationTo(caller, principalId)
+  return allows(relation, 'run')
 }
+
+/** What decides about an agent that is another principal's than the credential's. */
+const readElsewhere = (
+  tool: Tool,
+  { id, principalId }: Pick<Agent, 'id' | 'principalId'>,
+  claim: Claim,
+): Promise<table.Found> =>
+  table.batchGet([
+    ...gateKeys(tool.name, id, principalId),
+    principalKey(principalId),
+    ...(isGroup(principalId) && namesUser(claim) ? roleKeys(principalId, claim.subjectId) : []),
+  ])
+
+const namesUser = (claim: Claim): claim is Claim & { subjectId: Id<'user'> } =>
+  claim.subjectId?.startsWith('user_') === true
+
+const both = (one: table.Found, other: table.Found): table.Found => ({
+  get: (schema, key) => one.get(schema, key) ?? other.get(schema, key),
+})
 
 /** What came of it, if it has ended; what never started, or died and may run again, runs now. */
 const answerAgain = async (call: ToolCall, tool: Tool, clock: Clock): Promise<ToolCall> => {

@@ -26,7 +26,9 @@ export type Credential = string | { session: string }
 /** What a credential says of itself, the items that prove it, and the proof from those. */
 export type Claim = Pick<KeyClaim, 'subjectId' | 'principalId'> & {
   keys: table.Key[]
-  /** The caller, or UNAUTHENTICATED; one more read where a key's text didn't name its user. */
+  /** UNAUTHENTICATED where those items show already that the credential does not count. */
+  check: (found: table.Found, clock?: Clock) => void
+  /** The caller, or UNAUTHENTICATED; one more read for a user whom the text of a key didn't name. */
   prove: (found: table.Found, clock?: Clock) => Promise<Caller>
 }
 
@@ -49,6 +51,11 @@ export const sessionOf = ({ keyId }: Caller): Id<'session'> | undefined =>
 const claimOfKey = (text: string): Claim => {
   const { keyId, ...claim } = readClaim(text)
   const { subjectId, principalId } = claim
+  const provenKey = (found: table.Found, clock: Clock = systemClock): ApiKey => {
+    const key = found.get(ApiKey, keyKey(keyId))
+    if (!key || !isValid(key, text, clock)) throw unauthenticated()
+    return key
+  }
   return {
     ...claim,
     keys: [
@@ -57,9 +64,11 @@ const claimOfKey = (text: string): Claim => {
       ...(subjectId ? [subjectKey(subjectId)] : []),
       ...(isUserId(principalId) ? [principalKey(principalId)] : []),
     ],
-    prove: async (found, clock = systemClock) => {
-      const key = found.get(ApiKey, keyKey(keyId))
-      if (!key || !isValid(key, text, clock)) throw unauthenticated()
+    check: (found, clock) => {
+      provenKey(found, clock)
+    },
+    prove: async (found, clock) => {
+      const key = provenKey(found, clock)
       const { id, scopes, expiresAt } = key
       const seenAt = found.get(KeyUse, keyUseKey(id))?.at
       return {
@@ -96,13 +105,20 @@ const claimOfSession = (text: string): Claim => {
   const claim = readSession(text)
   if (!claim) throw unauthenticated()
   const { sessionId, userId } = claim
+  const proven = (found: table.Found, clock: Clock = systemClock) => {
+    const session = proveSession(text, claim, found, clock)
+    if (!session) throw unauthenticated()
+    return session
+  }
   return {
     subjectId: userId,
     principalId: userId,
     keys: [sessionKey(sessionId), seenKey(sessionId), principalKey(userId)],
-    prove: async (found, clock = systemClock) => {
-      const session = proveSession(text, claim, found, clock)
-      if (!session) throw unauthenticated()
+    check: (found, clock) => {
+      proven(found, clock)
+    },
+    prove: async (found, clock) => {
+      const session = proven(found, clock)
       return {
         ...userCaller(found.get(User, principalKey(session.userId))),
         keyId: session.id,

@@ -21,15 +21,22 @@ import { principalKey } from './principal.ts'
 export const pageMembers = (groupId: Id<'group'>, page: Page) =>
   table.query(Member, { pk: groupId, prefix: 'member#', ...page })
 
-/** A user's role in a group, or undefined: also where the group has ended. */
-export const roleIn = async (
+/** The items that say which role a user has in a group. */
+export const roleKeys = (groupId: Id<'group'>, userId: Id<'user'>): table.Key[] => [
+  principalKey(groupId),
+  memberKey(groupId, userId),
+]
+
+/** A user's role in a group, from those items, or undefined: also where the group has ended. */
+export const roleFrom = (
+  found: table.Found,
   groupId: Id<'group'>,
   userId: Id<'user'>,
-): Promise<GroupRole | undefined> => {
-  const found = await table.batchGet([principalKey(groupId), memberKey(groupId, userId)])
-  const group = found.get(Group, principalKey(groupId))
-  return group && found.get(Member, memberKey(groupId, userId))?.role
-}
+): GroupRole | undefined =>
+  found.get(Group, principalKey(groupId)) && found.get(Member, memberKey(groupId, userId))?.role
+
+export const roleIn = async (groupId: Id<'group'>, userId: Id<'user'>) =>
+  roleFrom(await table.batchGet(roleKeys(groupId, userId)), groupId, userId)
 
 export type Membership = { group: Group; role: GroupRole }
 

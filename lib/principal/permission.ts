@@ -1,7 +1,8 @@
 import type { Id } from '../core/ids.ts'
+import { batchGet, type Found } from '../data/table.ts'
 import type { Caller } from './caller.ts'
 import type { GroupRole } from './group.ts'
-import { roleIn } from './member.ts'
+import { roleFrom, roleKeys } from './member.ts'
 import type { PrincipalId } from './principal.ts'
 
 /**
@@ -44,6 +45,8 @@ export const PERMISSIONS = {
   own: ['instance-admin', 'group-owner'],
   /** Say what a user is called. */
   'edit-profile': ['instance-admin', 'self'],
+  /** See where a user is signed in, and end that. */
+  'manage-sessions': ['instance-admin', 'self'],
   /** Global settings, people, the audit log of all. */
   'manage-instance': INSTANCE,
 } as const satisfies Record<string, readonly Relation[]>
@@ -62,12 +65,23 @@ export const relationTo = async (
   caller: Caller,
   principalId: PrincipalId,
 ): Promise<Relation | undefined> => {
+  const needsNone = caller.kind !== 'user' || relationToInstance(caller) || !isGroup(principalId)
+  const keys = needsNone ? [] : roleKeys(principalId, caller.id)
+  return relationFrom(await batchGet(keys), caller, principalId)
+}
+
+/** The same from items that were read before, the group's and the member's among them. */
+export const relationFrom = (
+  found: Found,
+  caller: Caller,
+  principalId: PrincipalId,
+): Relation | undefined => {
   if (caller.kind !== 'user') return undefined
   const toAll = relationToInstance(caller)
   if (toAll) return toAll
   if (caller.id === principalId) return 'self'
   if (!isGroup(principalId)) return undefined
-  const role = await roleIn(principalId, caller.id)
+  const role = roleFrom(found, principalId, caller.id)
   return role && `group-${role}`
 }
 
