@@ -21,6 +21,8 @@ const MAX_INLINE_POLICY_CHARS = 10_240
 
 const { functions } = await routeTable()
 const operations = functions.filter(({ tool }) => tool !== undefined)
+/** All but those that build agents, and so look into what other tools need. */
+const ordinary = operations.filter(({ tool }) => tool !== 'agent')
 const named = (name: string): FunctionSpec => {
   const spec = functions.find(candidate => candidate.name === name)
   if (!spec) throw new Error(`There is no function ${name}.`)
@@ -50,6 +52,13 @@ const object = (action: string, key: string): Access => ({
 
 const [user, agent, call, task] = [newId('user'), newId('agent'), newId('call'), newId('task')]
 const WRITES = ['PutItem', 'UpdateItem', 'DeleteItem']
+const AGENT_BUILDERS = [
+  'tool-agent-create_agent',
+  'tool-agent-configure_tools',
+  'tool-agent-update_agent',
+  'tool-agent-write_notes',
+  'tool-agent-write_notes_overwrite',
+]
 const DIGEST = 'a'.repeat(64)
 
 describe('every function', () => {
@@ -92,7 +101,7 @@ describe('an operation', () => {
     expect(may(spec, rows('BatchGetItem', ...gate))).toBe(true)
   })
 
-  it.each(operations)("$name reads its own tool's settings and no other's", spec => {
+  it.each(ordinary)("$name reads its own tool's settings and no other's", spec => {
     const others = new Set(
       operations.flatMap(({ tool }) => (tool && tool !== spec.tool ? tool : [])),
     )
@@ -104,12 +113,16 @@ describe('an operation', () => {
     }
   })
 
-  it.each(operations)('$name changes no decision, agent, key, principal or setting', spec => {
+  it.each(operations)('$name changes no decision, key or user', spec => {
+    for (const action of WRITES)
+      for (const key of [decisionKey(call, DIGEST), keyKey(newId('key')), principalKey(user)])
+        expect(may(spec, rows(action, key))).toBe(false)
+  })
+
+  it.each(ordinary)('$name changes no agent, group or setting', spec => {
     const forbidden = [
-      decisionKey(call, DIGEST),
       agentKey(agent),
-      keyKey(newId('key')),
-      principalKey(user),
+      principalKey(newId('group')),
       layerKey(spec.tool ?? '', user),
     ]
     for (const action of WRITES)
@@ -150,14 +163,25 @@ describe('only', () => {
 
   it('their administration changes agents, keys and settings', () => {
     for (const action of ['PutItem', 'UpdateItem']) {
-      expect(whoMay(rows(action, agentKey(agent)))).toEqual(['admin-agents'])
+      // Agents that build agents do so by a tool of their own.
+      expect(whoMay(rows(action, agentKey(agent)))).toEqual([
+        ...AGENT_BUILDERS,
+        'admin-agents',
+        'admin-agent-templates',
+      ])
     }
     const key = keyKey(newId('key'))
     expect(whoMay(rows('UpdateItem', key))).toEqual(['admin-agents', 'admin-keys'])
     // Whoever has just come in gets a first key.
     const makers = ['admin-agents', 'admin-keys', 'admin-invitations', 'admin-claim']
     expect(whoMay(rows('PutItem', key))).toEqual(makers)
-    expect(whoMay(rows('UpdateItem', layerKey('time', 'global')))).toEqual(['admin-settings'])
+    expect(whoMay(rows('UpdateItem', layerKey('time', 'global')))).toEqual([
+      'tool-agent-create_agent',
+      'tool-agent-configure_tools',
+      'tool-agent-update_agent',
+      'admin-settings',
+      'admin-agent-templates',
+    ])
   })
 
   it('signing in makes sessions and says who is whom; sessions are ended where they are listed', () => {
@@ -201,17 +225,35 @@ describe('only', () => {
       createdAt: '2026-01-01T00:00:00.000Z',
     })
     expect(whoMay(list('gsi3', dueShard(0)))).toEqual(['sweep'])
-    expect(whoMay(list('gsi1', gsi1pk))).toEqual(['admin-tasks'])
-    expect(whoMay(list('gsi2', gsi2pk))).toEqual(['admin-tasks'])
+    // The tasks of an agent that is deleted are cancelled.
+    expect(whoMay(list('gsi1', gsi1pk))).toEqual(['admin-agents', 'admin-tasks'])
+    expect(whoMay(list('gsi2', gsi2pk))).toEqual(['admin-agents', 'admin-tasks'])
   })
 
-  it('the markers of open children are ever removed', () => {
+  it('what has an end is ever removed: agents and groups with what is theirs, and markers of open children', () => {
     const removable = functions.flatMap(spec =>
       statementsOf(spec)
         .filter(({ actions }) => actions.includes('dynamodb:DeleteItem'))
         .flatMap(({ conditions = [] }) => conditions.flatMap(({ values }) => values)),
     )
-    expect([...new Set(removable)]).toEqual(['open#task_*'])
+    expect([...new Set(removable)].sort()).toEqual([
+      'agent_*',
+      'group_*',
+      'llm_*',
+      'open#task_*',
+      'settings#*',
+    ])
+  })
+
+  it('its own administration makes, changes and ends groups, and makes users', () => {
+    const group = principalKey(newId('group'))
+    for (const action of ['PutItem', 'DeleteItem'])
+      expect(whoMay(rows(action, group))).toContain('admin-groups')
+    expect(whoMay(rows('DeleteItem', group))).toEqual(['admin-groups'])
+    expect(whoMay(rows('DeleteItem', principalKey(user)))).toEqual([])
+    for (const name of ['admin-groups', 'admin-keys', 'admin-agents', 'tick', 'admin-tasks'])
+      for (const action of WRITES)
+        expect(may(named(name), rows(action, principalKey(user)))).toBe(false)
   })
 })
 
