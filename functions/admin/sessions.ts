@@ -54,7 +54,7 @@ const governedSession = access({
     const session = await getSession(id)
     const missing = () => notFound('session', id)
     if (!session) throw missing()
-    await demand(caller, 'edit-profile', { principalId: session.userId }, missing)
+    await demand(caller, 'manage-sessions', { principalId: session.userId }, missing)
     return session
   },
 })
@@ -162,7 +162,7 @@ export const handler = handlerOf(appOf(endpoints))
 
 /** Whose sessions are asked for: one's own, unless an admin names someone. */
 const userOf = async (caller: Caller & { kind: 'user' }, id = caller.id) => {
-  await demand(caller, 'edit-profile', { principalId: id }, () => notFound('user', id))
+  await demand(caller, 'manage-sessions', { principalId: id }, () => notFound('user', id))
   return id
 }
 

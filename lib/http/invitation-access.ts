@@ -1,6 +1,7 @@
 import { AppError, notFound } from '../core/errors.ts'
 import type { Caller } from '../principal/caller.ts'
 import { getInvitation, type Invitation } from '../principal/invitation.ts'
+import { allows, relationToInstance } from '../principal/permission.ts'
 import { access, demand } from './access.ts'
 import { InvitationId } from './wire.ts'
 
@@ -14,7 +15,7 @@ export const governedInvitation = access({
     const invitation = await getInvitation(id)
     if (!invitation || caller.kind !== 'user') throw missing()
     // Whom the instance invites is nobody's to know but its admins'.
-    if (invitation.groupId === undefined && caller.role !== 'admin') throw missing()
+    if (invitation.groupId === undefined && !isAdmin(caller)) throw missing()
     await demandInviter(caller, invitation, missing)
     return { invitation, user: caller }
   },
@@ -33,7 +34,7 @@ export const demandInviter = async (
   { role, groupId, groupRole }: Into,
   missing: () => AppError,
 ): Promise<void> => {
-  if (caller.role === 'admin') return
+  if (isAdmin(caller)) return
   if (role === 'admin' || groupId === undefined)
     throw new AppError(
       'FORBIDDEN',
@@ -42,3 +43,5 @@ export const demandInviter = async (
   const permission = groupRole === 'owner' ? 'own' : 'manage-members'
   await demand(caller, permission, { principalId: groupId }, missing)
 }
+
+const isAdmin = (caller: User): boolean => allows(relationToInstance(caller), 'manage-instance')

@@ -347,7 +347,7 @@ export const WALK: Record<string, Row> = {
   'DELETE /api/v1/sessions': { for: 'users' },
   'GET /api/v1/sessions/current': { for: 'sessions', signedIn: 200 },
   'POST /api/v1/sign-out': { for: 'sessions', signedIn: 200 },
-  'DELETE /api/v1/sessions/{id}': { may: 'edit-profile', of: 'session' },
+  'DELETE /api/v1/sessions/{id}': { may: 'manage-sessions', of: 'session' },
   'GET /api/v1/invitations': { for: 'admins' },
   'POST /api/v1/invitations': { for: 'admins', answer: 201, body: () => ({}) },
   'DELETE /api/v1/invitations/{id}': { may: 'manage-instance', of: 'invitation' },

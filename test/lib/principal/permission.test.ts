@@ -73,6 +73,7 @@ const MAY: Record<Relation, Permission[]> = {
     'transfer',
     'own',
     'edit-profile',
+    'manage-sessions',
     'manage-instance',
   ],
   self: [
@@ -85,6 +86,7 @@ const MAY: Record<Relation, Permission[]> = {
     'manage-media',
     'transfer',
     'edit-profile',
+    'manage-sessions',
   ],
   'group-owner': [
     'read',
