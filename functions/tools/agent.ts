@@ -140,7 +140,7 @@ export const tool = defineTool({
       description: 'The notes that you wrote, oldest first.',
       parameters: z.object({}),
       effect: 'read',
-      touches: ['agents'],
+      touches: ['notes'],
       describe: () => 'Read the notes',
       execute: async ({ agent }) => {
         const { readNotes } = await import('../../lib/agent/note.ts')
@@ -152,7 +152,7 @@ export const tool = defineTool({
       description: 'Add a note for your later tasks.',
       parameters: z.object({ text: note }),
       effect: 'idempotent',
-      touches: ['agents', 'manage-agents'],
+      touches: ['notes'],
       describe: ({ text }) => `Note: ${text}`,
       execute: async ({ parameters: { text }, agent, call, clock }) => {
         const { addNote } = await import('../../lib/agent/note.ts')
@@ -166,7 +166,7 @@ export const tool = defineTool({
       effect: 'idempotent',
       enabledByDefault: false,
       requiresApprovalByDefault: true,
-      touches: ['agents', 'manage-agents'],
+      touches: ['notes'],
       describe: ({ text }) => `Replace all notes by: ${text}`,
       execute: async ({ parameters: { text }, agent, call, clock }) => {
         const { overwriteNotes } = await import('../../lib/agent/note.ts')

@@ -20,8 +20,10 @@ type Note = z.infer<typeof Note>
 const Notebook = z.object({ set: z.string(), notes: z.int() })
 type Notebook = z.infer<typeof Notebook>
 
-// Access patterns: an agent's notebook, and the notes of its set, oldest first.
-const notebookKey = (agentId: Id<'agent'>): table.Key => ({ pk: agentId, sk: 'notebook' })
+// Access patterns: an agent's notebook, and the notes of its set, oldest first; under a leading key
+// of their own, so that whoever keeps notes can change no agent.
+const notesOf = (agentId: Id<'agent'>) => `notes#${agentId}`
+const notebookKey = (agentId: Id<'agent'>): table.Key => ({ pk: notesOf(agentId), sk: 'notebook' })
 const notePrefix = (set: string) => `note#${set}#`
 const FIRST_SET = 'first'
 
@@ -31,7 +33,7 @@ const notebookOf = async (agentId: Id<'agent'>): Promise<Notebook> =>
 /** All that an agent has noted, oldest first. */
 export const readNotes = async (agentId: Id<'agent'>): Promise<Note[]> => {
   const { set } = await notebookOf(agentId)
-  const notes = await table.queryAll(Note, { pk: agentId, prefix: notePrefix(set) })
+  const notes = await table.queryAll(Note, { pk: notesOf(agentId), prefix: notePrefix(set) })
   return notes.toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
 }
 
@@ -51,7 +53,7 @@ export const addNote = async (
   await transact([
     {
       insert: { agentId, callId, text, createdAt: isoNow(clock) } satisfies Note,
-      key: { pk: agentId, sk: notePrefix(set) + callId },
+      key: { pk: notesOf(agentId), sk: notePrefix(set) + callId },
     },
     { key: notebookKey(agentId), update: { set: { set }, add: { notes: 1 } }, create: true },
   ])
@@ -65,11 +67,11 @@ export const overwriteNotes = async (
   await transact([
     {
       put: { agentId, callId, text, createdAt: isoNow(clock) } satisfies Note,
-      key: { pk: agentId, sk: notePrefix(callId) + callId },
+      key: { pk: notesOf(agentId), sk: notePrefix(callId) + callId },
     },
     { put: { set: callId, notes: 1 } satisfies Notebook, key: notebookKey(agentId) },
   ])
 }
 
 const hasNote = async (agentId: Id<'agent'>, set: string, callId: Id<'call'>): Promise<boolean> =>
-  (await table.get(Note, { pk: agentId, sk: notePrefix(set) + callId })) !== undefined
+  (await table.get(Note, { pk: notesOf(agentId), sk: notePrefix(set) + callId })) !== undefined

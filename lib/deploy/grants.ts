@@ -164,6 +164,7 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
   },
   bucket: { objects: [{ actions: OBJECTS, keys: ['media/*'] }] },
   links: {},
+  notes: { rows: [{ actions: [...READ_AND_WRITE, 'Query'], keys: ['notes#agent_*'] }] },
   /** Long results, of its own calls and of others'. */
   results: { objects: [{ actions: ['GetObject'], keys: ['results/call_*'] }] },
   workflow: {},

@@ -18,6 +18,8 @@ export type Resource =
   | 'results'
   | 'tasks'
   | 'workflow'
+  /** What agents noted for themselves. */
+  | 'notes'
   /** Makes and changes agents with their tools and settings, and logs it. */
   | 'manage-agents'
   | 'list-settings'

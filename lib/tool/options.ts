@@ -50,6 +50,7 @@ const RESOURCES: Operation['touches'] = [
   'results',
   'tasks',
   'workflow',
+  'notes',
   'manage-agents',
   'list-settings',
   'manage-settings',

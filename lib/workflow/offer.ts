@@ -1,7 +1,7 @@
 import { type Agent, getAgents } from '../agent/agent.ts'
 import { listAgentTools } from '../agent/agent-tool.ts'
 import { availableSettings, enabledOperations, scopeOf } from '../call/gate.ts'
-import { isRefusal } from '../core/errors.ts'
+import { hasCode, isRefusal } from '../core/errors.ts'
 import { errorFields, log } from '../core/log.ts'
 import { batchGet } from '../data/table.ts'
 import type { ModelTool } from '../llm/model.ts'
@@ -13,7 +13,6 @@ import {
   configurationLines,
   type Effective,
   labelOf,
-  type OpenedSettings,
 } from '../settings/cascade.ts'
 import { choicesOf } from '../tool/choices.ts'
 import type { Operation, Tool } from '../tool/define.ts'
@@ -77,13 +76,14 @@ export const readCatalogue = async (
       const { tool, agentTool, effective } = tools.get(name) ?? {}
       if (!tool || !effective) return []
       const enabled = enabledOperations(tool, agentTool)
-      const settings = enabled.length > 0 ? whatIsAvailable(tool, effective) : undefined
+      const settings =
+        enabled.length > 0 ? unlessRefused(() => availableSettings(tool, effective)) : undefined
       if (!settings) return []
       const configuration = configurationLines(effective, names)
       const offered = { choices: choicesOf(tool, settings.values), label: labelFrom(names) }
       const offer = (only = enabled) =>
         offerOf(tool, only, { alias, dialect, configuration, offered })
-      return [[alias, { tool, enabled, offer }]]
+      return unlessRefused(offer) ? [[alias, { tool, enabled, offer }]] : []
     }),
   )
 }
@@ -147,15 +147,15 @@ const adaptations = new WeakMap<Tool, Map<string, Adapted>>()
 /** Of one tool, kept in a function's memory. */
 const MAX_ADAPTATIONS = 100
 
-/** The settings of a tool that can run now; any other is not offered, and why stands in the log. */
-const whatIsAvailable = (
-  tool: Tool,
-  effective: Record<string, Effective>,
-): OpenedSettings | undefined => {
+/**
+ * What is made of a tool, unless it can't run now or no wire can carry its schema: then it is one
+ * tool less, and no reason to stop the task; why stands in the log.
+ */
+const unlessRefused = <T>(make: () => T): T | undefined => {
   try {
-    return availableSettings(tool, effective)
+    return make()
   } catch (error) {
-    if (!isRefusal(error)) throw error
+    if (!isRefusal(error) && !hasCode(error, 'INVALID_DEFINITION')) throw error
     log('warn', 'tool-not-offered', errorFields(error))
     return undefined
   }

@@ -56,8 +56,6 @@ const AGENT_BUILDERS = [
   'tool-agent-create_agent',
   'tool-agent-configure_tools',
   'tool-agent-update_agent',
-  'tool-agent-write_notes',
-  'tool-agent-write_notes_overwrite',
 ]
 const DIGEST = 'a'.repeat(64)
 

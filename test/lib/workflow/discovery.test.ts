@@ -92,11 +92,17 @@ beforeAll(async () => {
 afterAll(() => world.stop())
 
 const offersIn = async (taskId: Id<'task'>, agent = agentId) =>
-  offersOf(await readCatalogue(await getAgent(agent), registry, { provider: 'rehearsal' }), await readConversation(taskId))
+  offersOf(
+    await readCatalogue(await getAgent(agent), registry, { provider: 'rehearsal' }),
+    await readConversation(taskId),
+  )
 
 const NOTHING_SAID = { entries: [], calls: new Map() }
 const offersAtFirst = async (agent = agentId) =>
-  offersOf(await readCatalogue(await getAgent(agent), registry, { provider: 'rehearsal' }), NOTHING_SAID)
+  offersOf(
+    await readCatalogue(await getAgent(agent), registry, { provider: 'rehearsal' }),
+    NOTHING_SAID,
+  )
 
 /** As a provider counts at most: a token has three characters of JSON or more. */
 const tokensOf = (tools: unknown[]) => JSON.stringify(tools).length / 3
@@ -214,4 +220,21 @@ it('no declared tool may have the name of the search', () => {
   expect(() =>
     defineTool({ ...(first as never as Parameters<typeof defineTool>[0]), name: FIND_TOOLS }),
   ).toThrow(/choose another/)
+})
+
+it('a tool whose schema no wire can carry is one tool less, and its agent’s tasks go on', async () => {
+  const [fine, broken] = many as [Tool, Tool]
+  const agent = await world.createAgent([fine.name, broken.name])
+  const operations = Object.fromEntries(
+    Object.entries(broken.operations).map(([name, operation]) => [
+      name,
+      { ...operation, parameters: z.strictObject({ nothing: z.never() }) },
+    ]),
+  )
+  const tools = { ...registry, [broken.name]: async () => ({ tool: { ...broken, operations } }) }
+  for (const provider of ['openai', 'google']) {
+    const catalogue = await readCatalogue(await getAgent(agent), tools, { provider })
+    expect([...catalogue.keys()]).toEqual([fine.name])
+  }
+  expect(world.logs).toContainEqual(expect.objectContaining({ event: 'tool-not-offered' }))
 })
