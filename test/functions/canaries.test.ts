@@ -4,10 +4,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { tools } from '../../functions/tools/index.ts'
-import { agentKey, getAgent } from '../../lib/agent/agent.ts'
-import { type Id, newId } from '../../lib/core/ids.ts'
-import * as table from '../../lib/data/table.ts'
-import { createConfiguration } from '../../lib/llm/configuration.ts'
+import type { Id } from '../../lib/core/ids.ts'
 import { PROVIDERS } from '../../lib/llm/model-reference.ts'
 import { keyVariable } from '../../lib/llm/provider.ts'
 import { configurationSource } from '../../lib/llm/sealed-keys.ts'
@@ -26,6 +23,13 @@ const canaries: string[] = []
 /** With what URLs, JSON and base64 write in other ways. */
 const canary = (what: string): string => {
   const text = `Canary/${what} "n° ${canaries.length + 1}" & <more>+=`
+  canaries.push(text)
+  return text
+}
+
+/** One that a header can have in it. */
+const headerCanary = (what: string): string => {
+  const text = canary(what).replace(/[^\x21-\x7e]/g, '-')
   canaries.push(text)
   return text
 }
@@ -102,7 +106,7 @@ beforeAll(async () => {
   model = await startModel()
   for (const provider of PROVIDERS) {
     const variable = keyVariable(provider)
-    if (variable) vi.stubEnv(variable, canary(`key of ${provider}`).replace(/[^\x20-\x7e]/g, 'o'))
+    if (variable) vi.stubEnv(variable, headerCanary(`key of ${provider}`))
   }
   const pages = createStartPage({
     tools: await allTools(tools),
@@ -136,7 +140,7 @@ const ask = async (method: string, where: string, body?: unknown, headers = {}) 
 test('no secret is in any row, object, answer, log line, page or request of a model', async () => {
   const helper = await world.createAgent([])
   const agent = await world.createAgent(['vault'])
-  const asking = await agentOfModel(agent)
+  const asking = await agentOfModel()
   const { id: me } = dataOf<{ id: Id<'user'> }>(await ask('GET', '/api/v1/principals/me'))
 
   // Every password of every tool, at every layer where it has a place.
@@ -205,7 +209,8 @@ test('no secret is in any row, object, answer, log line, page or request of a mo
     ...Object.values(layers).flatMap(base =>
       all.flatMap(({ name }) => [`${base}/${name}/settings`, `${base}/${name}/settings?raw=true`]),
     ),
-    ...['tools', 'tools/vault', 'agents', 'media', `agents/${agent}`].map(to => `/api/v1/${to}`),
+    ...['tools', 'tools/vault', 'agents', 'media', 'llm-configurations'].map(to => `/api/v1/${to}`),
+    ...['', '/export'].map(to => `/api/v1/agents/${agent}${to}`),
     ...['/api/v1/audit?limit=100', `/api/v1/audit?limit=100&principal_id=${me}`],
     ...['/api/v1/openapi.json', '/docs', '/docs/start.js'],
   ])
@@ -258,25 +263,22 @@ const foundIn = (texts: string[]): string[] =>
   canaries.filter(secret => formsOf(secret).some(form => texts.some(text => text.includes(form))))
 
 /** An agent whose model is a server here, with a key of its own that is a secret as well. */
-const agentOfModel = async (like: Id<'agent'>): Promise<Id<'agent'>> => {
-  const { principalId } = await getAgent(like)
-  const id = newId('llm')
-  await createConfiguration(
-    {
-      id,
-      owner: principalId,
-      requestHash: 'x',
-      name: 'A model',
-      provider: 'openai-compatible',
-      model: 'scripted',
-      baseUrl: model.url,
-      apiKey: canary('key of a configuration').replace(/[^\x20-\x7e]/g, 'o'),
-    },
-    { by: principalId as Id<'user'>, auditOwner: principalId, isAdmin: true },
-  )
-  const agent = await world.createAgent(['vault'])
-  await table.update(z.unknown(), agentKey(agent), { set: { model: { llmConfigurationId: id } } })
-  return agent
+const agentOfModel = async (): Promise<Id<'agent'>> => {
+  const made = await ask('POST', '/api/v1/llm-configurations', {
+    owner: 'global',
+    name: 'A model',
+    provider: 'openai-compatible',
+    model: 'scripted',
+    base_url: model.url,
+    api_key: headerCanary('key of a configuration'),
+  })
+  const { id } = dataOf<{ id: string }>(made)
+  const path = `/api/v1/llm-configurations/${id}`
+  // It was entered for this address and no other.
+  await ask('PATCH', path, { base_url: 'https://models.example/v1' }, { 'if-match': '"1"' })
+  for (const to of ['', '/agents']) await ask('GET', path + to)
+  expect(dataOf(await ask('POST', `${path}/test`))).toMatchObject({ ok: true })
+  return world.createAgent(['vault'], { model: undefined, llm_configuration_id: id })
 }
 
 /** A model that calls the vault once, and says what it read. */
