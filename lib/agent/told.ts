@@ -30,7 +30,7 @@ export const clipped = (told: Told): Told =>
     ]),
   )
 
-const toldModel = (model: Agent['model']) =>
+const toldModel = (model: Agent['model']): Record<string, string | null> =>
   'llmConfigurationId' in model
     ? { llm_configuration_id: model.llmConfigurationId }
     : { provider: model.provider, name: model.name, base_url: model.baseUrl ?? null }
