@@ -57,7 +57,7 @@ test.each([
 })
 
 test('the kind of a foreign text is unknown', () => {
-  expect(kindOf('session_01ARZ3NDEKTSV4RRFFQ69G5FAV')).toBeUndefined()
+  expect(kindOf('orchard_01ARZ3NDEKTSV4RRFFQ69G5FAV')).toBeUndefined()
 })
 
 test('no two claims have the same nonce', () => {
