@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
-import { config } from '../../lib/core/config.ts'
+import { publicUrl } from '../../lib/core/config.ts'
 import { AppError, ERROR_STATUS } from '../../lib/core/errors.ts'
 import { errorFields, log } from '../../lib/core/log.ts'
 import { appOf, type Env, handlerOf } from '../../lib/http/app.ts'
@@ -81,7 +81,7 @@ export const endpoints = {
           userAgent: context.req.header('user-agent') ?? '',
         })
         giveCookie(context, SESSION_COOKIE, { text, maxAgeSeconds: SESSION_HOURS * 3_600 })
-        return redirectTo(context, new URL(returnTo, config('publicUrl')).href)
+        return redirectTo(context, new URL(returnTo, publicUrl()).href)
       }),
   ),
 }
@@ -108,7 +108,7 @@ const inWords = async (context: Context<Env>, work: () => Promise<Response>): Pr
     sayWhenAgain(context, error)
     context.header('cache-control', 'no-store')
     context.header('referrer-policy', 'no-referrer')
-    const again = hasProvider() ? `\n\nSign in: ${config('publicUrl')}${PATH}\n` : '\n'
+    const again = hasProvider() ? `\n\nSign in: ${publicUrl()}${PATH}\n` : '\n'
     return context.text(error.message + again, status as ContentfulStatusCode)
   }
 }

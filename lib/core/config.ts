@@ -42,3 +42,6 @@ export const config = (name: ConfigName): string => {
 /** The value of a configuration variable that need not be set. */
 export const optionalConfig = (name: ConfigName): string | undefined =>
   process.env[VARIABLES[name]] || undefined
+
+/** Where people reach the API; a domain's URL may come with a slash at its end, and paths begin with one. */
+export const publicUrl = (): string => config('publicUrl').replace(/\/+$/, '')

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { config } from '../core/config.ts'
+import { publicUrl } from '../core/config.ts'
 import { GROUP_ROLES } from '../principal/group.ts'
 import { type Invitation, statusOf } from '../principal/invitation.ts'
 import { GroupId, InvitationId, Time, UserId } from './wire.ts'
@@ -33,5 +33,4 @@ export const presentInvitation = (invitation: Invitation): z.input<typeof Invita
 })
 
 /** The page that takes an invitation. */
-export const signInUrl = (token: string): string =>
-  `${config('publicUrl')}/sign-in?invitation=${token}`
+export const signInUrl = (token: string): string => `${publicUrl()}/sign-in?invitation=${token}`

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
-import { config } from '../core/config.ts'
+import { publicUrl } from '../core/config.ts'
 import { AppError, unauthenticated } from '../core/errors.ts'
 import type { Credential } from '../principal/caller.ts'
 import { sameText } from '../principal/secret.ts'
@@ -46,7 +46,7 @@ const checkOrigin = (context: Context, session: string): void => {
   const site = context.req.header('sec-fetch-site')
   // Each browser of today names the origin of a write; where it doesn't, the fetch metadata tells.
   const isOurs =
-    origin === undefined ? site === 'same-origin' : origin === new URL(config('publicUrl')).origin
+    origin === undefined ? site === 'same-origin' : origin === new URL(publicUrl()).origin
   if (!isOurs)
     throw csrfInvalid(
       'The request comes from another site. Writes by cookie come from our own pages.',

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { config } from '../core/config.ts'
+import { publicUrl } from '../core/config.ts'
 import { notFound } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
 import { presignedUrl } from '../data/presigned.ts'
@@ -9,7 +9,7 @@ import { type Asset, getAsset, objectKeyOf, openLink } from './asset.ts'
 /** The public link of an asset: the same one until it is revoked. */
 export const publicLink = async (asset: Asset): Promise<string> => {
   const open = await openLink(asset)
-  return `${config('publicUrl')}/api/v1/public/media/${open.id}?token=${tokenOf(open)}`
+  return `${publicUrl()}/api/v1/public/media/${open.id}?token=${tokenOf(open)}`
 }
 
 /** The asset that a public link opens; a wrong, revoked or missing one is NOT_FOUND alike. */

@@ -1,6 +1,6 @@
 import type { Configuration } from 'openid-client'
 import * as z from 'zod'
-import { config, optionalConfig } from '../core/config.ts'
+import { config, optionalConfig, publicUrl } from '../core/config.ts'
 import { AppError } from '../core/errors.ts'
 import { hashOf } from './secret.ts'
 
@@ -63,7 +63,7 @@ export const redeem = async (query: string, challenge: Challenge): Promise<Perso
 
 const IdToken = z.looseObject({ iss: z.string(), sub: z.string().min(1) })
 
-const redirectUri = (): string => config('publicUrl') + CALLBACK_PATH
+const redirectUri = (): string => publicUrl() + CALLBACK_PATH
 
 let known: { name: string; configuration: Promise<Configuration> } | undefined
 
