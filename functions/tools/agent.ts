@@ -85,7 +85,7 @@ export const tool = defineTool({
       effect: 'read',
       touches: ['agents', 'list-settings'],
       describe: () => 'List the tools there are',
-      execute: async ({ agent }) => (await load()).availableTools(agent.id),
+      execute: async ({ agent }) => (await lookUp()).availableTools(agent.id),
     },
     create_agent: {
       description: 'Make an agent of the same owner, with your model and no tools yet.',
@@ -119,7 +119,7 @@ export const tool = defineTool({
       touches: ['agents', 'list-settings'],
       describe: ({ agent_id }) => `Read ${agent_id}`,
       execute: async ({ parameters, principal }) =>
-        (await load()).readAgent(parameters.agent_id, principal.id),
+        (await lookUp()).readAgent(parameters.agent_id, principal.id),
     },
     update_agent: {
       description: 'Change an agent that you made.',
@@ -179,5 +179,6 @@ export const tool = defineTool({
 
 export const handler = serve(tool)
 
-/** What makes and changes agents is loaded where it runs. */
+/** What reads agents, and what makes and changes them, is loaded where it runs. */
+const lookUp = () => import('./agent/read.ts')
 const load = () => import('./agent/build.ts')
