@@ -19,8 +19,10 @@ export const follow = async (
 ): Promise<Response> => {
   const limits = lowered([options.limits, init.limits], options.ceiling)
   options.signal?.throwIfAborted()
-  const { hop, redirect, signal } = await firstHop(input, init, limits)
-  const watch = startWatch([signal, ...(options.signal ? [options.signal] : [])], {
+  const { hop, request } = await firstHop(input, init, limits)
+  const { redirect } = request
+  const watch = startWatch([request.signal, ...(options.signal ? [options.signal] : [])], {
+    held: [request, input],
     url: hop.url,
     milliseconds: limits.totalTimeoutMs,
   })

@@ -8,9 +8,8 @@ export type Hop = { url: URL; method: string; headers: Headers; body?: Uint8Arra
 
 export type FirstHop = {
   hop: Hop
-  redirect: Request['redirect']
-  /** The caller's own, from the request. */
-  signal: AbortSignal
+  /** What was asked, with the caller's own signal. */
+  request: Request
 }
 
 /** What belongs to the connection and not to the request; we speak of these ourselves. */
@@ -74,9 +73,9 @@ export const firstHop = async (
   for (const name of CONNECTION_HEADERS) headers.delete(name)
   for (const [name, value] of Object.entries(DEFAULT_HEADERS))
     if (!headers.has(name)) headers.set(name, value)
-  const { method, redirect, signal } = request
+  const { method } = request
   const body = await bodyOf(request, maxRequestBytes)
-  return { hop: { url, method, headers, ...(body ? { body } : {}) }, redirect, signal }
+  return { hop: { url, method, headers, ...(body ? { body } : {}) }, request }
 }
 
 /** Where a response sends its request next, if it does; as the fetch standard says. */

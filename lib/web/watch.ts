@@ -11,30 +11,54 @@ export type Watch = {
   end: () => void
 }
 
-/** Starts watching; a time that is up aborts with FETCH_FAILED, a signal with its own reason. */
+/**
+ * What is held while it is watched. A request's signal hangs on its request, and that one's on the
+ * request that it was made of, by weak references alone: were one collected, an abort would reach
+ * nobody.
+ */
+const watched = new Set<object>()
+
+/**
+ * Starts watching; a time that is up aborts with FETCH_FAILED, a signal with its own reason. `held` is
+ * what the signals hang on.
+ */
 export const startWatch = (
   signals: readonly AbortSignal[],
-  total: { url: URL; milliseconds: number },
+  { held, ...total }: { url: URL; milliseconds: number; held: readonly unknown[] },
 ): Watch => {
-  const timeUp = new AbortController()
+  const over = new AbortController()
   const after = (milliseconds: number, url: URL, problem: string) =>
     // Without holding the process: the socket does that for as long as there is one.
-    setTimeout(() => timeUp.abort(failed(url, problem)), milliseconds).unref()
+    setTimeout(() => over.abort(failed(url, problem)), milliseconds).unref()
   const seconds = total.milliseconds / 1_000
   const whole = after(total.milliseconds, total.url, `took longer than ${seconds} seconds in all.`)
   let current: ReturnType<typeof setTimeout> | undefined
   const rest = () => clearTimeout(current)
+  const sources = signals.map(signal => {
+    const abort = () => over.abort(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    if (signal.aborted) abort()
+    return { signal, abort }
+  })
+  const whatIsHeld = { held, sources }
+  watched.add(whatIsHeld)
+  const end = () => {
+    rest()
+    clearTimeout(whole)
+    for (const { signal, abort } of sources) signal.removeEventListener('abort', abort)
+    watched.delete(whatIsHeld)
+  }
+  // Whoever never reads a body never ends the watch; its time does.
+  over.signal.addEventListener('abort', end, { once: true })
+  if (over.signal.aborted) end()
   return {
-    signal: AbortSignal.any([...signals, timeUp.signal]),
+    signal: over.signal,
     expect: ({ url, milliseconds, problem }) => {
       rest()
       current = after(milliseconds, url, `${problem} within ${milliseconds / 1_000} seconds.`)
     },
     rest,
-    end: () => {
-      rest()
-      clearTimeout(whole)
-    },
+    end,
   }
 }
 

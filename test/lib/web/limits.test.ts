@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import {
   brotliCompressSync,
   constants,
@@ -390,6 +392,32 @@ describe('a signal', () => {
         const fetched = fetch(server.url + path, whose === 'request' ? { signal } : {})
         const read = fetched.then(response => response.text())
         setTimeout(() => controller.abort(new Error('enough')), 50)
+        await expect(read).rejects.toThrow('enough')
+      }
+  })
+
+  it('ends it though all else that knows of the request was collected', async () => {
+    allow('127.0.0.1')
+    setFlagsFromString('--expose-gc')
+    const collectGarbage = runInNewContext('gc') as () => void
+    const server = await startHanging()
+    const limits = { firstByteTimeoutMs: 3_000, idleTimeoutMs: 3_000 }
+    for (const path of ['/headers', '/body'])
+      for (const whose of ['call', 'request', 'Request']) {
+        const controller = new AbortController()
+        const { signal } = controller
+        const fetch = guardedFetch({ limits, ...(whose === 'call' ? { signal } : {}) })
+        const url = server.url + path
+        const fetched =
+          whose === 'Request'
+            ? fetch(new Request(url, { signal }))
+            : fetch(url, whose === 'request' ? { signal } : {})
+        const read = fetched.then(response => response.text())
+        for (let round = 0; round < 3; round++) {
+          await new Promise(resolve => setTimeout(resolve, 30))
+          collectGarbage()
+        }
+        setTimeout(() => controller.abort(new Error('enough')), 10)
         await expect(read).rejects.toThrow('enough')
       }
   })
