@@ -60,7 +60,7 @@ export const offersOf = async (
   catalogue: Catalogue,
   { entries, calls }: Conversation,
 ): Promise<Offers> => {
-  const all = new Map([...catalogue].map(([alias, candidate]) => [alias, candidate.offer()]))
+  const all = new Map([...catalogue].map(([alias, candidate]) => [alias, candidate.whole]))
   const isWhole =
     operationsOf(catalogue) <= MAX_OFFERED_OPERATIONS &&
     sizeOf(modelTools(all)) <= MAX_OFFERED_TOKENS

@@ -30,8 +30,13 @@ export type Offer = {
   fromWire: Adapted['fromWire']
 }
 
-/** Makes the offer of a tool with all its enabled operations, or with some of them. */
-export type Candidate = { tool: Tool; enabled: Operation[]; offer: (only?: Operation[]) => Offer }
+/** A tool with the offer of all its enabled operations, and what makes one of some of them. */
+export type Candidate = {
+  tool: Tool
+  enabled: Operation[]
+  whole: Offer
+  offer: (only: Operation[]) => Offer
+}
 
 /** All that an agent's model may be offered, by the wire's names. */
 export type Catalogue = Map<string, Candidate>
@@ -81,9 +86,10 @@ export const readCatalogue = async (
       if (!settings) return []
       const configuration = configurationLines(effective, names)
       const offered = { choices: choicesOf(tool, settings.values), label: labelFrom(names) }
-      const offer = (only = enabled) =>
+      const offer = (only: Operation[]) =>
         offerOf(tool, only, { alias, dialect, configuration, offered })
-      return unlessRefused(offer) ? [[alias, { tool, enabled, offer }]] : []
+      const whole = unlessRefused(() => offer(enabled))
+      return whole ? [[alias, { tool, enabled, whole, offer }]] : []
     }),
   )
 }

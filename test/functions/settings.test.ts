@@ -255,7 +255,7 @@ describe('a setting that names agents', () => {
     const { getAgent } = await import('../../lib/agent/agent.ts')
     const { tools } = await import('../../functions/tools/index.ts')
     const catalogue = await readCatalogue(await getAgent(agent), tools, { provider: 'rehearsal' })
-    const { description, inputSchema } = [...catalogue.values()][0]?.offer().forModel ?? {}
+    const { description, inputSchema } = [...catalogue.values()][0]?.whole.forModel ?? {}
     expect(description).toContain(`- Helpers: Ada (${ada}), #${foreign}`)
     expect(inputSchema).toMatchObject({
       properties: {

@@ -94,8 +94,8 @@ test(`a tick reads ${TOOLS} tools with ${TOOLS * SETTINGS} settings in at most $
   watch.stop()
   expect(catalogue.size).toBe(TOOLS)
   const [first] = catalogue.values()
-  expect(first?.offer().forModel.description).toContain('- Label 8: layer 2')
-  expect(first?.offer().forModel.description).toContain(`- Helpers: Helper (${helper.id})`)
+  expect(first?.whole.forModel.description).toContain('- Label 8: layer 2')
+  expect(first?.whole.forModel.description).toContain(`- Helpers: Helper (${helper.id})`)
   // The agent's tools; their settings, a hundred rows a batch side by side; the agents they name.
   expect(watch.sent()).toEqual([
     'QueryCommand',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import * as z from 'zod'
 import type { Origin } from '../../../lib/call/propose.ts'
 import { resultOf } from '../../../lib/call/receipt.ts'
-import { defineTool, type Tool } from '../../../lib/tool/define.ts'
+import { defineTool, type Operation, type Tool } from '../../../lib/tool/define.ts'
 import { toolSchema } from '../../../lib/tool/schema.ts'
 import { FIND_TOOLS } from '../../../lib/tool/search.ts'
 import { type Conversation, callIdsOf } from '../../../lib/workflow/conversation.ts'
@@ -30,7 +30,7 @@ const catalogueOf = (tools: Tool[]): Catalogue =>
   new Map(
     tools.map((tool): [string, Candidate] => {
       const enabled = Object.values(tool.operations)
-      const offer = (only = enabled) => ({
+      const offer = (only: Operation[]) => ({
         tool,
         enabled: only,
         forModel: {
@@ -40,7 +40,7 @@ const catalogueOf = (tools: Tool[]): Catalogue =>
         },
         fromWire: (values: Record<string, unknown>) => values,
       })
-      return [tool.name, { tool, enabled, offer }]
+      return [tool.name, { tool, enabled, whole: offer(enabled), offer }]
     }),
   )
 
