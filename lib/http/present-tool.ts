@@ -4,11 +4,10 @@ import type { Operation, Tool } from '../tool/define.ts'
 import { mcpAnnotations } from '../tool/dialect/mcp.ts'
 import { operationSchema } from '../tool/schema.ts'
 import type { SettingDefinition } from '../tool/setting.ts'
+import { CATEGORIES } from '../tool/words.ts'
 import { JsonSchema, SettingValue } from './wire.ts'
 
-export const Category = z
-  .enum(['general', 'research', 'communication', 'productivity', 'data', 'system'])
-  .meta({ id: 'Category' })
+export const Category = z.enum(CATEGORIES).meta({ id: 'Category' })
 
 const OperationView = z
   .object({

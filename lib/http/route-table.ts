@@ -1,4 +1,4 @@
-import type { Resource } from '../tool/define.ts'
+import type { Resource } from '../tool/words.ts'
 
 /**
  * What a function may reach, by name; a deploy turns each into the few permissions that it needs

@@ -5,36 +5,10 @@ import type { Fetch } from '../web/guarded-fetch.ts'
 import { checkTool } from './check.ts'
 import { closed } from './closed.ts'
 import type { SettingDefinition, SettingValue, SettingValues } from './setting.ts'
+import type { Category, Resource } from './words.ts'
 
 /** What a repeat of an operation does: nothing, the same effect again, or a second effect. */
 export type Effect = 'read' | 'idempotent' | 'once'
-
-/** What a function may touch beyond the floor that every operation has. */
-export type Resource =
-  | 'agents'
-  | 'media'
-  | 'bucket'
-  | 'links'
-  | 'results'
-  | 'tasks'
-  | 'workflow'
-  /** What agents noted for themselves. */
-  | 'notes'
-  /** Makes and changes agents with their tools and settings, and logs it. */
-  | 'manage-agents'
-  | 'list-settings'
-  | 'manage-settings'
-  | 'audit'
-
-const CATEGORIES = [
-  'general',
-  'research',
-  'communication',
-  'productivity',
-  'data',
-  'system',
-] as const
-export type Category = (typeof CATEGORIES)[number]
 
 /** What an operation's code gets: everything comes in here, nothing is ambient. */
 export type CallContext<Parameters = unknown, Settings = unknown> = {

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Operation, Tool } from './define.ts'
 import { MAX_RESULT_SIZE } from './serialize.ts'
 import { type SettingDefinition, SKILL_PATTERN } from './setting.ts'
+import { CATEGORIES, RESOURCES } from './words.ts'
 
 /** What an operation may take at most: whoever asks waits for it, and API Gateway for 30 seconds. */
 export const MAX_AWAITED_SECONDS = 25
@@ -42,27 +43,12 @@ function isText(value: unknown): boolean {
   return typeof value === 'string' && value.trim() !== ''
 }
 
-const RESOURCES: Operation['touches'] = [
-  'agents',
-  'media',
-  'bucket',
-  'links',
-  'results',
-  'tasks',
-  'workflow',
-  'notes',
-  'manage-agents',
-  'list-settings',
-  'manage-settings',
-  'audit',
-]
-
 /** Names are checked where their patterns are, and what is within is checked by itself. */
 const TOOL_RULES: Record<keyof Tool, Rule> = {
   name: anything,
   description: text,
   displayName: text,
-  category: oneOf('general', 'research', 'communication', 'productivity', 'data', 'system'),
+  category: oneOf(...CATEGORIES),
   icon: optional(text),
   recommendsSkills: listOf(
     `must be a list of names of skills, each ${SKILL_PATTERN}.`,

@@ -1,0 +1,29 @@
+/** What tools are about, for those who look through them. */
+export const CATEGORIES = [
+  'general',
+  'research',
+  'communication',
+  'productivity',
+  'data',
+  'system',
+] as const
+export type Category = (typeof CATEGORIES)[number]
+
+/** What a function may touch beyond the floor that every operation has. */
+export const RESOURCES = [
+  'agents',
+  'media',
+  'bucket',
+  'links',
+  'results',
+  'tasks',
+  'workflow',
+  // What agents noted for themselves.
+  'notes',
+  // Makes and changes agents with their tools and settings, and logs it.
+  'manage-agents',
+  'list-settings',
+  'manage-settings',
+  'audit',
+] as const
+export type Resource = (typeof RESOURCES)[number]
