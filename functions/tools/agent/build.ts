@@ -49,11 +49,12 @@ export const createAgentOf = async ({
 export const updateAgentOf = async ({
   parameters: { agent_id, name, system_prompt, ...slim },
   agent: caller,
+  principal,
   clock,
 }: CallContext<
   Slim & { agent_id: Id<'agent'>; name?: string | undefined; system_prompt?: string | undefined }
 >) => {
-  const agent = await madeBy(caller.id, agent_id)
+  const agent = await madeBy({ agent: caller, principal }, agent_id)
   const changed = await updateAgent(
     agent,
     {
@@ -83,10 +84,11 @@ type Entry = {
 export const configureToolsOf = async ({
   parameters: { agent_id, tools },
   agent: caller,
+  principal,
   call,
   clock,
 }: CallContext<{ agent_id: Id<'agent'>; tools: Entry[] }>) => {
-  const agent = await madeBy(caller.id, agent_id)
+  const agent = await madeBy({ agent: caller, principal }, agent_id)
   const problems: Problem[] = []
   const configurations: ToolConfiguration[] = []
   for (const entry of tools) {
@@ -106,12 +108,14 @@ export const configureToolsOf = async ({
 }
 
 /** To set up oneself would be to widen one's own reach: so only what one made oneself. */
-const madeBy = async (callerId: Id<'agent'>, id: Id<'agent'>): Promise<Agent> => {
+const madeBy = async (
+  { agent: { id: callerId }, principal }: Pick<CallContext, 'agent' | 'principal'>,
+  id: Id<'agent'>,
+): Promise<Agent> => {
   if (id === callerId)
     throw new AppError('FORBIDDEN', 'An agent can’t change itself; its operator does.')
   const agent = await getAgent(id)
-  const caller = await getAgent(callerId)
-  if (agent.principalId !== caller.principalId) throw notFound('agent', id)
+  if (agent.principalId !== principal.id) throw notFound('agent', id)
   if (agent.madeBy === callerId) return agent
   throw new AppError(
     'FORBIDDEN',
