@@ -6,6 +6,7 @@ import { Large, loadLarge } from '../data/large.ts'
 import * as table from '../data/table.ts'
 import { type TransactionWrite, transact } from '../data/transact.ts'
 import { PrincipalId } from '../principal/principal.ts'
+import { EFFECTS } from '../tool/words.ts'
 
 /** The life of a call; `FAILED` also ends what was refused before it ran. */
 export const CallStatus = z.enum([
@@ -50,7 +51,7 @@ export const ToolCall = z.object({
   index: z.int().optional(),
   tool: z.string(),
   operation: z.string(),
-  effect: z.enum(['read', 'idempotent', 'once']),
+  effect: z.enum(EFFECTS),
   /** The validated arguments that will run, or did. */
   arguments: Large,
   meta: z.record(z.string(), z.string()),

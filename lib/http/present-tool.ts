@@ -4,7 +4,7 @@ import type { Operation, Tool } from '../tool/define.ts'
 import { mcpAnnotations } from '../tool/dialect/mcp.ts'
 import { operationSchema } from '../tool/schema.ts'
 import type { SettingDefinition } from '../tool/setting.ts'
-import { CATEGORIES } from '../tool/words.ts'
+import { CATEGORIES, EFFECTS, SETTING_TYPES } from '../tool/words.ts'
 import { JsonSchema, SettingValue } from './wire.ts'
 
 export const Category = z.enum(CATEGORIES).meta({ id: 'Category' })
@@ -17,7 +17,7 @@ const OperationView = z
     requiresApprovalByDefault: z.boolean(),
     discriminatorKey: z.string().describe('The argument by which models name the operation.'),
     effect: z
-      .enum(['read', 'idempotent', 'once'])
+      .enum(EFFECTS)
       .describe('What a repeat does: nothing, the same effect again, or a second one.'),
     parameter_schema: JsonSchema,
   })
@@ -26,7 +26,7 @@ const OperationView = z
 export const SettingView = z
   .object({
     key: z.string(),
-    type: z.enum(['text', 'textarea', 'number', 'password', 'select', 'multi-select', 'toggle']),
+    type: z.enum(SETTING_TYPES),
     label: z.string(),
     description: z.string().nullable(),
     required: z.boolean(),

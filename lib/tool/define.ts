@@ -5,10 +5,10 @@ import type { Fetch } from '../web/guarded-fetch.ts'
 import { checkTool } from './check.ts'
 import { closed } from './closed.ts'
 import type { SettingDefinition, SettingValue, SettingValues } from './setting.ts'
-import type { Category, Resource } from './words.ts'
+import type { Category, EFFECTS, Resource } from './words.ts'
 
 /** What a repeat of an operation does: nothing, the same effect again, or a second effect. */
-export type Effect = 'read' | 'idempotent' | 'once'
+export type Effect = (typeof EFFECTS)[number]
 
 /** What an operation's code gets: everything comes in here, nothing is ambient. */
 export type CallContext<Parameters = unknown, Settings = unknown> = {

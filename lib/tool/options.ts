@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Operation, Tool } from './define.ts'
 import { MAX_RESULT_SIZE } from './serialize.ts'
 import { type SettingDefinition, SKILL_PATTERN } from './setting.ts'
-import { CATEGORIES, RESOURCES } from './words.ts'
+import { CATEGORIES, EFFECTS, RESOURCES, SETTING_TYPES } from './words.ts'
 
 /** What an operation may take at most: whoever asks waits for it, and API Gateway for 30 seconds. */
 export const MAX_AWAITED_SECONDS = 25
@@ -66,7 +66,7 @@ const OPERATION_RULES: Record<keyof Operation, Rule> = {
   name: anything,
   description: text,
   parameters: rule('must be a z.object.', value => value instanceof z.ZodObject),
-  effect: oneOf('read', 'idempotent', 'once'),
+  effect: oneOf(...EFFECTS),
   enabledByDefault: flag,
   requiresApprovalByDefault: flag,
   timeoutSeconds: rule(
@@ -87,7 +87,7 @@ const OPERATION_RULES: Record<keyof Operation, Rule> = {
 }
 
 const SETTING_RULES: Record<keyof SettingDefinition, Rule> = {
-  type: oneOf('text', 'textarea', 'number', 'password', 'select', 'multi-select', 'toggle'),
+  type: oneOf(...SETTING_TYPES),
   label: text,
   description: optional(text),
   required: optional(flag),

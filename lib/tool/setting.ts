@@ -1,4 +1,5 @@
 import { idOf } from '../core/ids.ts'
+import type { SETTING_TYPES } from './words.ts'
 
 /** Where a setting may be edited: at every layer, not at the global one, or on the agent alone. */
 export type SettingScope = 'any' | 'principal' | 'agent'
@@ -9,14 +10,7 @@ export type SettingScope = 'any' | 'principal' | 'agent'
  */
 export type SettingResolution = 'agent' | 'skill' | 'raw'
 
-export type SettingType =
-  | 'text'
-  | 'textarea'
-  | 'number'
-  | 'password'
-  | 'select'
-  | 'multi-select'
-  | 'toggle'
+export type SettingType = (typeof SETTING_TYPES)[number]
 
 export type SettingValue = string | number | boolean | string[]
 

@@ -1,3 +1,17 @@
+/** What a repeat of an operation does: nothing, the same effect again, or a second effect. */
+export const EFFECTS = ['read', 'idempotent', 'once'] as const
+
+/** What a setting's value is and how it is entered. */
+export const SETTING_TYPES = [
+  'text',
+  'textarea',
+  'number',
+  'password',
+  'select',
+  'multi-select',
+  'toggle',
+] as const
+
 /** What tools are about, for those who look through them. */
 export const CATEGORIES = [
   'general',
