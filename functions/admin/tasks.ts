@@ -51,7 +51,13 @@ export const endpoints = {
         body,
         idempotencyKey,
       })
-      const { task, created } = await createTask({ id, agent, prompt: body.prompt, requestHash })
+      const { task, created } = await createTask({
+        id,
+        agent,
+        prompt: body.prompt,
+        requestHash,
+        startedBy: caller.id,
+      })
       if (!created) sameRequest(task.requestHash, requestHash)
       await launch(task)
       return reply(created ? 201 : 200, await presentTask(task))
@@ -141,7 +147,8 @@ export const endpoints = {
       access: governedTask,
       responses: { 200: TaskView },
     },
-    async ({ subject }) => reply(200, await presentTask(await cancelTask(subject))),
+    async ({ subject, caller }) =>
+      reply(200, await presentTask(await cancelTask(subject, { by: caller.id }))),
   ),
 }
 

@@ -141,6 +141,8 @@ export const query = async <T>(
     index?: IndexName
     prefix?: string
     before?: string
+    /** Both ends are within. */
+    between?: readonly [string, string]
     newestFirst?: boolean
     limit?: number
     cursor?: string
@@ -153,6 +155,11 @@ export const query = async <T>(
     conditions.push(`begins_with(${collect.name(rangeKey)}, ${collect.value(options.prefix)})`)
   if (options.before !== undefined)
     conditions.push(`${collect.name(rangeKey)} < ${collect.value(options.before)}`)
+  if (options.between !== undefined) {
+    const [from, to] = options.between
+    const name = collect.name(rangeKey)
+    conditions.push(`${name} BETWEEN ${collect.value(from)} AND ${collect.value(to)}`)
+  }
   const list = { hashKey, rangeKey, pk: options.pk, prefix: options.prefix ?? '' }
   const response = await dynamodb().send(
     new QueryCommand({

@@ -5,6 +5,7 @@ import type { Id } from '../core/ids.ts'
 import { dueIndex } from '../data/due.ts'
 import { is } from '../data/expression.ts'
 import { type TransactionWrite, transact } from '../data/transact.ts'
+import { eventWrite } from './event.ts'
 import { historyKey, historyRow } from './history.ts'
 import { emptyLedger, ledgerKey } from './ledger.ts'
 import { childMarker } from './open-children.ts'
@@ -29,6 +30,8 @@ export type NewTask = {
   /** Where it stands in a tree; absent, it is a root of its own. */
   place?: Pick<Task, 'rootId' | 'parentId' | 'lineage' | 'depth'>
   requestHash?: string
+  /** Who asks for it: a user's or an agent's id. */
+  startedBy?: string
 }
 
 /**
@@ -37,7 +40,14 @@ export type NewTask = {
  * the task that asks for it has ended: who cancels that one never misses what it was just making.
  */
 export const createTask = async (
-  { id, agent, prompt, place = { rootId: id, lineage: [], depth: 0 }, requestHash }: NewTask,
+  {
+    id,
+    agent,
+    prompt,
+    place = { rootId: id, lineage: [], depth: 0 },
+    requestHash,
+    startedBy,
+  }: NewTask,
   clock: Clock = systemClock,
 ): Promise<{ task: Task; created: boolean }> => {
   const now = isoNow(clock)
@@ -46,12 +56,16 @@ export const createTask = async (
     agentId: agent.id,
     principalId: agent.principalId,
     status: 'QUEUED',
+    ...(startedBy === undefined ? {} : { startedBy }),
     ...place,
     maxSteps: agent.maxSteps,
+    stepsFrom: 0,
     ...(agent.maxTokens === undefined ? {} : { maxTokens: agent.maxTokens }),
     createdAt: now,
     updatedAt: now,
     failures: 0,
+    retries: 0,
+    eventSeq: 1,
     generation: 0,
     ticks: 0,
     wakeSeq: 0,
@@ -75,6 +89,11 @@ export const createTask = async (
       indexes: { ...taskIndexes(task), ...dueIndex(id, isoIn(START_GRACE_MS, clock)) },
     },
     { insert: row, key: historyKey(id, 0) },
+    eventWrite(
+      { id, eventSeq: 0 },
+      { type: 'created', status: 'QUEUED', ...(startedBy === undefined ? {} : { by: startedBy }) },
+      clock,
+    ),
     ...belongings,
     ...(source ? [{ check: taskKey(source), where: { status: is.oneOf(OPEN) } }] : []),
   ])

@@ -33,19 +33,20 @@ const WAITING = [
 export const TERMINAL: TaskStatus[] = ['COMPLETED', 'FAILED', 'CANCELLED', 'ABORTED']
 export const OPEN: TaskStatus[] = ['QUEUED', 'RUNNING', ...WAITING]
 
-/** Every legal move. A move that isn't here can't be written. */
+/** Every legal move. A move that isn't here can't be written. CANCELLED is final. */
 const MOVES: Record<TaskStatus, readonly TaskStatus[]> = {
-  QUEUED: ['RUNNING', 'CANCELLED'],
-  RUNNING: ['QUEUED', 'RUNNING', ...WAITING, 'COMPLETED', 'FAILED', 'CANCELLED'],
-  PENDING_APPROVAL: ['RUNNING', 'CANCELLED'],
-  AWAITING_SUB_AGENTS: ['RUNNING', 'CANCELLED'],
-  AWAITING_INPUT: ['RUNNING', 'CANCELLED'],
-  AWAITING_TOOL: ['RUNNING', 'CANCELLED'],
-  AWAITING_SETTLEMENT: ['RUNNING', 'CANCELLED'],
-  COMPLETED: [],
-  FAILED: [],
+  QUEUED: ['RUNNING', 'CANCELLED', 'ABORTED'],
+  RUNNING: ['QUEUED', 'RUNNING', ...WAITING, 'COMPLETED', 'FAILED', 'CANCELLED', 'ABORTED'],
+  PENDING_APPROVAL: ['RUNNING', 'CANCELLED', 'ABORTED'],
+  AWAITING_SUB_AGENTS: ['RUNNING', 'CANCELLED', 'ABORTED'],
+  AWAITING_INPUT: ['RUNNING', 'CANCELLED', 'ABORTED'],
+  AWAITING_TOOL: ['RUNNING', 'CANCELLED', 'ABORTED'],
+  AWAITING_SETTLEMENT: ['RUNNING', 'CANCELLED', 'ABORTED'],
+  // A new life: a follow-up; a retry or a continuation.
+  COMPLETED: ['QUEUED'],
+  FAILED: ['QUEUED'],
+  ABORTED: ['QUEUED'],
   CANCELLED: [],
-  ABORTED: [],
 }
 
 /** The states from which a task may move to this one. */
@@ -57,6 +58,8 @@ export const Task = z.object({
   agentId: idOf('agent'),
   principalId: PrincipalId,
   status: TaskStatus,
+  /** Whose request began it: a user's or an agent's id; the whole tree has its root's. */
+  startedBy: z.string().optional(),
   /** The top of the tree that this task is in; itself, where nobody spawned it. */
   rootId: idOf('task'),
   parentId: idOf('task').optional(),
@@ -67,7 +70,10 @@ export const Task = z.object({
   lineage: z.array(idOf('task')),
   /** How many tasks are above this one; the rest of its lineage has handed over. */
   depth: z.int(),
+  /** Steps in one life, which a retry, a continuation or a follow-up begins anew. */
   maxSteps: z.int(),
+  /** Steps that its earlier lives have taken. */
+  stepsFrom: z.int().default(0),
   /** What its own steps may use, input and output together. */
   maxTokens: z.int().optional(),
   createdAt: z.iso.datetime(),
@@ -78,6 +84,10 @@ export const Task = z.object({
   handoverTo: idOf('task').optional(),
   /** Model requests that failed in a row. */
   failures: z.int(),
+  /** How often it has begun anew after such, as its agent says, since its life began. */
+  retries: z.int().default(0),
+  /** The events that it has (`event.ts`): the latest one's place. */
+  eventSeq: z.int().default(0),
   /** Names the execution that may move the task: an older one's tick exits. */
   generation: z.int(),
   /** Ticks in this generation, so that an execution ends long before its history is full. */

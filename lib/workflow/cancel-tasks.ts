@@ -15,7 +15,7 @@ export const cancelTasksOf = async (
   do {
     const page = await listTasks({ agentId }, { limit: PAGE, ...(cursor ? { cursor } : {}) })
     for (const task of page.items)
-      if (!TERMINAL.includes(task.status)) await cancelTask(task, clock)
+      if (!TERMINAL.includes(task.status)) await cancelTask(task, { clock })
     cursor = page.cursor
   } while (cursor)
 }

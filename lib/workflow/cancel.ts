@@ -4,10 +4,10 @@ import { cancelSteps } from '../task/ledger.ts'
 import { listOpen } from '../task/open-children.ts'
 import { getTask, getTasks, lastInLine, type Task, TERMINAL } from '../task/task.ts'
 import { callIdsOf } from './conversation.ts'
-import { endTask } from './end.ts'
+import { type End, endTask } from './end.ts'
 import { spawnedId } from './spawn.ts'
 import { sendToken } from './wake.ts'
-import { withdrawCalls } from './withdraw.ts'
+import { livesAgain, withdrawCalls } from './withdraw.ts'
 
 /**
  * Cancels a task, all below it and whoever goes on in its place, for good. First the ledger
@@ -15,19 +15,35 @@ import { withdrawCalls } from './withdraw.ts'
  * What has ended stays as it is, and doing it again finishes what was left. Returns the task that
  * stands in this one's place by now: itself, unless it has handed over.
  */
-export const cancelTask = async (task: Task, clock: Clock = systemClock): Promise<Task> => {
+export const cancelTask = (
+  task: Task,
+  { by, clock = systemClock }: { by?: string; clock?: Clock } = {},
+): Promise<Task> => stop(task, { status: 'CANCELLED', ...(by ? { by } : {}) }, clock)
+
+/**
+ * Stops a task, or whoever goes on in its place, so that it can be continued; all below it is
+ * cancelled. Otherwise like `cancelTask`.
+ */
+export const abortTask = (
+  task: Task,
+  { by, clock = systemClock }: { by?: string; clock?: Clock } = {},
+): Promise<Task> => stop(task, { status: 'ABORTED', ...(by ? { by } : {}) }, clock)
+
+const stop = async (task: Task, how: End, clock: Clock): Promise<Task> => {
   await cancelSteps(task)
-  const ended = await endTree(task, clock)
+  const ended = await endTree(task, how, clock)
   const [last = ended] = await lastInLine([ended])
   // It has handed over in this moment.
-  return TERMINAL.includes(last.status) ? last : endTree(last, clock)
+  return TERMINAL.includes(last.status) ? last : endTree(last, how, clock)
 }
 
 /** Cancels what a task has started and nobody waits for any more; not who goes on in its place. */
 export const cancelBelow = async (task: Task, clock: Clock = systemClock): Promise<void> => {
-  for (const started of await startedBy(task))
+  const below = await startedBy(task)
+  if (await livesAgain(task)) return
+  for (const started of below)
     if (started.id !== task.handoverTo && !TERMINAL.includes(started.status))
-      await cancelTask(started, clock)
+      await cancelTask(started, { clock })
 }
 
 /**
@@ -39,16 +55,27 @@ export const leaveNothing = async (task: Task, clock: Clock = systemClock): Prom
   await withdrawCalls(task, clock)
 }
 
-/** A task of the cancelled one's lineage needs no word of its own in the ledger. */
-const endTree = async (task: Task, clock: Clock): Promise<Task> => {
+/** A task of the stopped one's lineage needs no word of its own in the ledger. */
+const endTree = async (task: Task, how: End, clock: Clock): Promise<Task> => {
   // First what is below: who ends is no longer found from above when this is done again.
-  for (const started of await startedBy(task)) await endTree(started, clock)
-  if (!TERMINAL.includes(task.status)) await endTask(task, 'CANCELLED', {}, { clock })
-  await withdrawCalls(task, clock)
-  const ended = await getTask(task.id)
+  for (const started of await startedBy(task))
+    await endTree(started, howBelow(task, started, how), clock)
+  const ended = await endOne(task, how, clock)
+  await withdrawCalls(ended, clock)
   // Its execution would wait on for a day, for nothing.
   if (ended.token !== undefined) await sendToken(ended.token)
   return ended
+}
+
+/** A child of a stopped task has nobody left to be continued for; who goes on in its place has. */
+const howBelow = (task: Task, started: Task, how: End): End =>
+  started.depth === task.depth ? how : { ...how, status: 'CANCELLED' }
+
+/** Ends a task wherever it has moved to meanwhile, unless it has ended. */
+const endOne = async (task: Task, how: End, clock: Clock): Promise<Task> => {
+  if (TERMINAL.includes(task.status)) return task
+  await endTask(task, how, { clock })
+  return endOne(await getTask(task.id), how, clock)
 }
 
 /**

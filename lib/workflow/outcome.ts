@@ -3,13 +3,13 @@ import type { AppError } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
 import { dueIndex } from '../data/due.ts'
 import { small, storeLarge } from '../data/large.ts'
-import * as table from '../data/table.ts'
 import { textOf } from '../llm/message.ts'
 import type { ModelErrorDetails } from '../llm/model-error.ts'
 import type { Entry } from '../task/history.ts'
-import { moveOf, Task, type TaskStatus, taskKey } from '../task/task.ts'
+import { moveTask, type TaskMove } from '../task/move.ts'
+import type { Task, TaskStatus } from '../task/task.ts'
 import { MAX_WAIT_SECONDS } from './definition.ts'
-import { endTask } from './end.ts'
+import { type End, endTask } from './end.ts'
 import { held, LEASE_LOST, writeHeld } from './lease.ts'
 
 /** What the state machine reads; every field is always there, since its paths must lead somewhere. */
@@ -42,13 +42,11 @@ export const park = async (
   clock: Clock = systemClock,
 ): Promise<TickOutcome> => {
   const waitSeconds = secondsUntil(until, clock)
-  await move(task, status, {
-    set: {
-      seenWakeSeq: task.wakeSeq,
-      ...dueIndex(task.id, isoIn(waitSeconds * 1_000 + WAIT_GRACE_MS, clock)),
-    },
-    clock,
-  })
+  const set = {
+    seenWakeSeq: task.wakeSeq,
+    ...dueIndex(task.id, isoIn(waitSeconds * 1_000 + WAIT_GRACE_MS, clock)),
+  }
+  await move(task, status, { set, event: { type: 'waiting' } }, clock)
   return outcomeOf('wait', { wakeSeq: task.wakeSeq, fence: task.fence, waitSeconds })
 }
 
@@ -64,7 +62,8 @@ export const complete = async (
   if (last.finishReason === 'content-filter')
     return fail(task, 'ANSWER_FILTERED', "The model's answer was cut off by its filter.", clock)
   const text = textOf(last.content)
-  return end(task, 'COMPLETED', { finalResponse: await storeLarge(task.id, text) }, clock)
+  const finalResponse = await storeLarge(task.id, text)
+  return end(task, { status: 'COMPLETED', set: { finalResponse } }, clock)
 }
 
 /** Completes the task in favour of the one that goes on in its place. */
@@ -73,13 +72,13 @@ export const handOver = (
   { to, content }: { to: Id<'task'>; content: string },
   clock: Clock = systemClock,
 ): Promise<TickOutcome> =>
-  end(task, 'COMPLETED', { finalResponse: small(content), handoverTo: to }, clock)
+  end(task, { status: 'COMPLETED', set: { finalResponse: small(content), handoverTo: to } }, clock)
 
 export const fail = (task: Task, code: string, message: string, clock: Clock = systemClock) =>
-  end(task, 'FAILED', { error: { code, message } }, clock)
+  end(task, { status: 'FAILED', set: { error: { code, message } } }, clock)
 
 export const cancelled = (task: Task, clock: Clock = systemClock) =>
-  end(task, 'CANCELLED', {}, clock)
+  end(task, { status: 'CANCELLED' }, clock)
 
 /** Queues the task for another try where the model's error allows it; fails it otherwise. */
 export const retryOrFail = async (
@@ -98,7 +97,8 @@ export const retryOrFail = async (
   const until = isoIn(seconds * 1_000, clock)
   const due = dueIndex(task.id, isoIn(seconds * 1_000 + WAIT_GRACE_MS, clock))
   // Whoever looks at the waiting task sees what it waits out.
-  await move(task, 'QUEUED', { set: { failures, error: { code, message }, ...due }, clock })
+  const set = { failures, error: { code, message }, ...due }
+  await move(task, 'QUEUED', { set, event: { type: 'retry-scheduled', detail: message } }, clock)
   return outcomeOf('until', { until })
 }
 
@@ -115,24 +115,19 @@ export const handOn = async (task: Task): Promise<TickOutcome> => {
 export const release = (task: Task) =>
   writeHeld(task, { remove: ['leaseUntil'], add: { fence: 1 } })
 
-const end = async (
-  task: Task,
-  status: Parameters<typeof endTask>[1],
-  set: Parameters<typeof endTask>[2],
-  clock: Clock,
-): Promise<TickOutcome> => {
-  if (!(await endTask(task, status, set, { where: held(task), clock }))) throw LEASE_LOST
+const end = async (task: Task, how: End, clock: Clock): Promise<TickOutcome> => {
+  if (!(await endTask(task, how, { where: held(task), clock }))) throw LEASE_LOST
   return outcomeOf('end')
 }
 
 const move = async (
   task: Task,
   to: TaskStatus,
-  { set, clock }: { set: Record<string, unknown>; clock: Clock },
+  { set, event }: Pick<TaskMove, 'set' | 'event'>,
+  clock: Clock,
 ): Promise<void> => {
-  const { change } = moveOf(to, { set, remove: ['leaseUntil'] }, clock)
-  const outcome = await table.update(Task, taskKey(task.id), change, { where: held(task) })
-  if (!outcome.ok) throw LEASE_LOST
+  const terms = { ...(set ? { set } : {}), event, remove: ['leaseUntil'], where: held(task) }
+  if (!(await moveTask(task, to, terms, clock))) throw LEASE_LOST
 }
 
 /** Whole seconds until a time, at least one, and no more than the state machine waits. */

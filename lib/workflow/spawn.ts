@@ -36,7 +36,9 @@ export const spawnTask = async (
       'INVALID_STATE',
       `A task is handed over at most ${MAX_HANDOVERS} times, and this one has been: do the work here.`,
     )
-  const { task } = await createTask({ id: spawnedId(callId), agent, prompt, place }, clock)
+  const { startedBy } = source
+  const asked = { id: spawnedId(callId), agent, prompt, place }
+  const { task } = await createTask({ ...asked, ...(startedBy ? { startedBy } : {}) }, clock)
   await launch(task, clock)
   return task
 }

@@ -34,10 +34,7 @@ const make = async (place?: Pick<Task, 'rootId' | 'parentId' | 'lineage' | 'dept
   (await createTask({ id: newId('task'), agent, prompt: 'Hello', ...(place ? { place } : {}) }))
     .task
 
-const pairs = TaskStatus.options
-  .flatMap(from => TaskStatus.options.map(to => ({ from, to })))
-  // Nothing ends a task so yet.
-  .filter(({ to }) => to !== 'ABORTED')
+const pairs = TaskStatus.options.flatMap(from => TaskStatus.options.map(to => ({ from, to })))
 
 describe('a task’s moves', () => {
   it('are each written where they are legal, and refused where they are not', async () => {
@@ -51,10 +48,12 @@ describe('a task’s moves', () => {
     }
   })
 
-  it('lead out of every open state to CANCELLED, and out of no state that has ended', () => {
+  it('lead out of every open state to CANCELLED and ABORTED, and from an end only to a new life', () => {
     expect(statesBefore('CANCELLED')).toEqual(OPEN)
-    for (const to of TaskStatus.options)
+    expect(statesBefore('ABORTED')).toEqual(OPEN)
+    for (const to of TaskStatus.options.filter(status => status !== 'QUEUED'))
       for (const from of TERMINAL) expect(statesBefore(to)).not.toContain(from)
+    expect(statesBefore('QUEUED')).toEqual(['RUNNING', 'COMPLETED', 'FAILED', 'ABORTED'])
     expect([...OPEN, ...TERMINAL].sort()).toEqual([...TaskStatus.options].sort())
   })
 })
