@@ -4,7 +4,11 @@ import { invalid } from '../../lib/core/problems.ts'
 import { governingUser } from '../../lib/http/access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
 import { endpoint, reply, replyPage } from '../../lib/http/endpoint.ts'
-import { demandInviter, governedInvitation } from '../../lib/http/invitation-access.ts'
+import {
+  demandDecider,
+  demandInviter,
+  governedInvitation,
+} from '../../lib/http/invitation-access.ts'
 import { InvitationView, presentInvitation, signInUrl } from '../../lib/http/present-invitation.ts'
 import { anyone } from '../../lib/http/public-access.ts'
 import { creationOf } from '../../lib/http/request.ts'
@@ -31,7 +35,7 @@ export const endpoints = {
       tag,
       summary: 'Invite someone',
       description:
-        'Into the instance, and into a group where one is named. The answer is the one time that the token is shown.',
+        'Into the instance, and into a group where one is named. The answer is the one time that the token is shown. Whoever is to decide (an admin, an owner or admin of a group) is invited with the scope `decide`. It is open no longer than the key that makes it counts, and only while its maker may invite so.',
       access: governingUser,
       isRepeatable: true,
       body: z.strictObject({
@@ -67,6 +71,7 @@ export const endpoints = {
       await demandInviter(caller, { role, groupId, groupRole }, () =>
         notFound('group', groupId ?? ''),
       )
+      demandDecider(caller, { role, groupRole })
       if (groupId !== undefined) await getGroup(groupId)
       if (email !== undefined && !hasProvider()) throw noProvider()
       const { id } = creationOf('invitation', {

@@ -147,7 +147,8 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
   },
   admit: {
     rows: [
-      { actions: READ_AND_WRITE, keys: PRINCIPALS },
+      // Whoever invited someone may still do so as the invitation is taken.
+      { actions: [...READ_AND_WRITE, 'ConditionCheckItem'], keys: PRINCIPALS },
       // How many admins there are.
       { actions: ['UpdateItem'], keys: ['instance', 'invitation_*', 'rate#*'] },
     ],

@@ -44,4 +44,14 @@ export const demandInviter = async (
   await demand(caller, permission, { principalId: groupId }, missing)
 }
 
+/** Whoever is made to decide is made so by a key that may: a key gives no more than it has. */
+export const demandDecider = (caller: User, { role, groupRole = 'member' }: Into): void => {
+  const makesDecider = role === 'admin' || allows(`group-${groupRole}`, 'decide')
+  if (!makesDecider || caller.scopes.includes('decide')) return
+  throw new AppError(
+    'FORBIDDEN',
+    'This key may not invite anyone who decides: it lacks the scope "decide".',
+  )
+}
+
 const isAdmin = (caller: User): boolean => allows(relationToInstance(caller), 'manage-instance')

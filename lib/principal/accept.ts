@@ -28,7 +28,7 @@ export const acceptInvitation = async (
       'This invitation is for an e-mail address, which nobody can prove here. Ask for another one.',
     )
   const id = newId('user', clock.now().getTime())
-  const steps = taking(invitation, id, clock)
+  const steps = await taking(invitation, id, clock)
   const { key, text, created } = await createKey(
     { name: 'First key', subjectId: id, principalId: id, scopes: ['decide'] },
     {
@@ -40,7 +40,7 @@ export const acceptInvitation = async (
     },
   )
   if (created) return { userId: id, key, text }
-  // Someone else took it meanwhile, or the group is gone.
-  await openInvitation(token, clock)
+  // Someone else took it meanwhile, its maker may not invite any more, or the group is gone.
+  await taking(await openInvitation(token, clock), id, clock)
   throw steps.at(-1)?.otherwise() ?? new AppError('INTERNAL', 'The key was not made.')
 }

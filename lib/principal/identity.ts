@@ -65,7 +65,7 @@ const enter = async (
   if (invitation) checkEmail(invitation, person)
   const { userId, steps } = identity
     ? await returning(identity, person, invitation, clock)
-    : newcomer(person, invitation, clock)
+    : await newcomer(person, invitation, clock)
   const { session, text, writes } = newSession({ id: sessionId, userId, userAgent }, clock)
   await takeSteps([
     ...writes.map(write => step(write, 'This sign-in was used already. Sign in again.')),
@@ -76,7 +76,11 @@ const enter = async (
 
 type Admission = { userId: Id<'user'>; steps: Step[] }
 
-const newcomer = (person: Person, invitation: Invitation | undefined, clock: Clock): Admission => {
+const newcomer = async (
+  person: Person,
+  invitation: Invitation | undefined,
+  clock: Clock,
+): Promise<Admission> => {
   if (!invitation && !isAllowed(person.claims)) throw notInvited()
   const userId = newId('user', clock.now().getTime())
   const { issuer, subject, claims } = person
@@ -97,7 +101,7 @@ const newcomer = (person: Person, invitation: Invitation | undefined, clock: Clo
         step(write, TWICE),
       ),
       ...(invitation
-        ? taking(invitation, userId, clock)
+        ? await taking(invitation, userId, clock)
         : [step(auditWrite('instance', admitted(userId), clock), TWICE)]),
     ],
   }
@@ -133,7 +137,9 @@ const returning = async (
         write,
         otherwise: disabled,
       })),
-      ...(takes ? taking(isMember ? withoutGroup(invitation) : invitation, userId, clock) : []),
+      ...(takes
+        ? await taking(isMember ? withoutGroup(invitation) : invitation, userId, clock)
+        : []),
     ],
   }
 }

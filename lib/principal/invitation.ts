@@ -7,8 +7,10 @@ import { is } from '../data/expression.ts'
 import * as table from '../data/table.ts'
 import { transact } from '../data/transact.ts'
 import type { Caller } from './caller.ts'
-import { GroupRole, memberOf, newMember, ownersBy } from './group.ts'
-import { User } from './principal.ts'
+import { Group, GroupRole, memberKey, memberOf, newMember, ownersBy } from './group.ts'
+import { roleFrom, roleKeys } from './member.ts'
+import { allows } from './permission.ts'
+import { principalKey, User } from './principal.ts'
 import { hasHash, hashOf, newSecret, SECRET_PATTERN } from './secret.ts'
 import { type Step, step } from './steps.ts'
 
@@ -53,9 +55,12 @@ const INVITATION_TEXT = new RegExp(`^inv_(?<id>${ULID})_${SECRET_PATTERN}$`)
 export type NewInvitation = Pick<Invitation, 'id' | 'role' | 'groupId' | 'groupRole' | 'email'> & {
   hours?: number | undefined
 }
-type By = Pick<Caller, 'keyId'> & { id: Id<'user'> }
+type By = Pick<Caller, 'keyId' | 'expiresAt'> & { id: Id<'user'> }
 
-/** Makes an invitation and its token, which is in the answer and nowhere else; INVALID_STATE for an id that is taken. */
+/**
+ * Makes an invitation and its token, which is in the answer and nowhere else. It is open no longer
+ * than the key counts that made it. INVALID_STATE for an id that is taken.
+ */
 export const createInvitation = async (
   { hours = INVITATION_HOURS, ...invitation }: NewInvitation,
   by: By,
@@ -63,13 +68,14 @@ export const createInvitation = async (
 ): Promise<{ invitation: Invitation; token: string }> => {
   const { id, role, groupId, groupRole, email } = invitation
   const token = `inv_${id.slice('invitation_'.length)}_${newSecret()}`
+  const [expiresAt = ''] = [isoIn(hours * HOUR_MS, clock), by.expiresAt ?? LAST].toSorted()
   const whole: Invitation = {
     ...invitation,
     ...(email === undefined ? {} : { email: email.toLowerCase() }),
     hash: hashOf(token),
     createdAt: isoNow(clock),
     createdBy: by.id,
-    expiresAt: isoIn(hours * HOUR_MS, clock),
+    expiresAt,
   }
   const ttl = Math.ceil(Date.parse(whole.expiresAt) / 1_000) + KEPT_HOURS * 3_600
   const outcome = await transact([
@@ -93,6 +99,9 @@ export const createInvitation = async (
     { details: { id } },
   )
 }
+
+/** Later than any time that is stored. */
+const LAST = '~'
 
 export const getInvitation = (id: Id<'invitation'>) => table.get(Invitation, invitationKey(id))
 
@@ -150,8 +159,15 @@ export const openInvitation = async (
   throw new AppError('SIGN_IN_REFUSED', GONE)
 }
 
-/** The steps by which a user takes an invitation: it, its entry in the log, and the group it leads into. */
-export const taking = (invitation: Invitation, userId: Id<'user'>, clock: Clock): Step[] => {
+/**
+ * The steps by which a user takes an invitation: it, its entry in the log, the group it leads into,
+ * and that whoever made it may still give what it gives. SIGN_IN_REFUSED where they may not.
+ */
+export const taking = async (
+  invitation: Invitation,
+  userId: Id<'user'>,
+  clock: Clock,
+): Promise<Step[]> => {
   const { id, groupId, groupRole: role = 'member', createdBy } = invitation
   const now = isoNow(clock)
   const entry = { by: userId, action: 'invitation-taken', target: id }
@@ -165,6 +181,7 @@ export const taking = (invitation: Invitation, userId: Id<'user'>, clock: Clock)
       GONE,
     ),
     step(auditWrite(logOf(invitation), entry, clock), GONE),
+    ...(await standing(invitation)),
     ...(groupId === undefined
       ? []
       : [
@@ -177,6 +194,32 @@ export const taking = (invitation: Invitation, userId: Id<'user'>, clock: Clock)
             'The group that this invitation led into is gone. Ask for another one.',
           ),
         ]),
+  ]
+}
+
+const LAPSED =
+  'Whoever made this invitation may not invite like this any more. Ask for another one.'
+
+/** An invitation gives what its maker may give as it is taken: nobody comes back by one made in time. */
+const standing = async ({ createdBy, role, groupId, groupRole }: Invitation): Promise<Step[]> => {
+  const keys = groupId === undefined ? [] : roleKeys(groupId, createdBy)
+  const found = await table.batchGet([principalKey(createdBy), ...keys])
+  const maker = found.get(User, principalKey(createdBy))
+  const isActive = { disabledAt: is.absent }
+  if (maker?.role === 'admin' && maker.disabledAt === undefined)
+    return [step({ check: principalKey(createdBy), where: { ...isActive, role: 'admin' } }, LAPSED)]
+  const inviters = GroupRole.options.filter(each =>
+    allows(`group-${each}`, groupRole === 'owner' ? 'own' : 'manage-members'),
+  )
+  const own = groupId && roleFrom(found, groupId, createdBy)
+  // Of a group that has ended the step of joining it says so.
+  if (groupId !== undefined && !found.get(Group, principalKey(groupId))) return []
+  const isOut = !maker || maker.disabledAt !== undefined || !own || !inviters.includes(own)
+  if (role === 'admin' || groupId === undefined || isOut)
+    throw new AppError('SIGN_IN_REFUSED', LAPSED)
+  return [
+    step({ check: principalKey(createdBy), where: isActive }, LAPSED),
+    step({ check: memberKey(groupId, createdBy), where: { role: is.oneOf(inviters) } }, LAPSED),
   ]
 }
 

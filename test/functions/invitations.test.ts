@@ -83,7 +83,7 @@ describe('an invitation', () => {
     const take = async (token: string, then: (id: string) => unknown, clock = now) => {
       const invitation = await openInvitation(token)
       await then(invitation.id)
-      return takeSteps(taking(invitation, newId('user'), clock))
+      return takeSteps(await taking(invitation, newId('user'), clock))
     }
     const nothing = () => undefined
     for (const [then, clock] of [
@@ -162,7 +162,7 @@ describe('an invitation', () => {
   })
 
   it('into a group makes its taker a member, in the role that it says', async () => {
-    const owner = await world.createPerson()
+    const owner = await world.createPerson(['decide'])
     const id = await group(owner)
     const { token } = await made({ group_id: id, group_role: 'admin' }, owner.key)
     const { user_id } = dataOf<Taken>(await accept(token))
@@ -245,7 +245,7 @@ describe('an invitation', () => {
 describe('who invites', () => {
   it('is an admin to anything, and a group’s owners and admins into it alone', async () => {
     const [owner, admin, member, stranger] = await Promise.all(
-      Array.from({ length: 4 }, () => world.createPerson()),
+      Array.from({ length: 4 }, () => world.createPerson(['decide'])),
     )
     if (!owner || !admin || !member || !stranger) throw new Error('There is nobody.')
     const group_id = await group(owner)
@@ -282,6 +282,86 @@ describe('who invites', () => {
     expect((await request('DELETE', `/${id}`, { key: admin.key })).status).toBe(200)
     const owning = await made({ ...into, group_role: 'owner' }, owner.key)
     expect((await request('DELETE', `/${owning.id}`, { key: admin.key })).status).toBe(403)
+  })
+
+  it('who is to decide does so with the scope "decide", and gives no more time than there is', async () => {
+    const owner = await world.createPerson()
+    const group_id = await group(owner)
+    for (const group_role of ['owner', 'admin'])
+      expect((await make({ group_id, group_role }, owner.key)).status).toBe(403)
+    expect((await make({ group_id, group_role: 'member' }, owner.key)).status).toBe(201)
+    const expires_at = new Date(Date.now() + 3_600_000).toISOString()
+    const mine = async (scopes: string[]) => {
+      const body = { name: 'Short', scopes, expires_at }
+      return dataOf<{ key: string }>(await world.request('POST', '/api/v1/keys', { body })).key
+    }
+    expect((await make({ role: 'admin' }, await mine([]))).status).toBe(403)
+    expect(await made({}, await mine([]))).toMatchObject({ expires_at })
+    expect(await made({ role: 'admin' }, await mine(['decide']))).toMatchObject({ expires_at })
+  })
+
+  it('lets nobody in once they may not invite any more, not even themselves', async () => {
+    const member = async (id: string, person: Person, role: string) => {
+      const body = { user_id: person.id, role }
+      dataOf(await world.request('POST', `/api/v1/groups/${id}/members`, { body }))
+    }
+    const owner = await world.createPerson(['decide'])
+    const id = await group(owner)
+    const change = async (method: string, path: string, body?: object) =>
+      dataOf(await world.request(method, path, body ? { body } : {}))
+    const ends: [string, object, (who: Person) => Promise<unknown>][] = [
+      ['out', { group_id: id }, who => change('DELETE', `/api/v1/groups/${id}/members/${who.id}`)],
+      [
+        'a mere member',
+        { group_id: id, group_role: 'admin' },
+        who => change('PATCH', `/api/v1/groups/${id}/members/${who.id}`, { role: 'member' }),
+      ],
+      [
+        'disabled',
+        { group_id: id },
+        who => change('PATCH', `/api/v1/users/${who.id}`, { disabled: true }),
+      ],
+    ]
+    for (const [what, body, end] of ends) {
+      const admin = await world.createPerson(['decide'])
+      await member(id, admin, 'admin')
+      const [seen, racing] = [await made(body, admin.key), await made(body, admin.key)]
+      // One is being taken as its maker's role ends, the other is taken afterwards.
+      const steps = await taking(await openInvitation(racing.token), newId('user'), {
+        now: () => new Date(),
+      })
+      await end(admin)
+      await expect(takeSteps(steps), what).rejects.toMatchObject({ code: 'SIGN_IN_REFUSED' })
+      const before = await snapshot()
+      const answer = await accept(seen.token)
+      expect([what, answer.status]).toEqual([what, 403])
+      expect(answer.text).toContain('may not invite')
+      expect(await snapshot()).toEqual(before)
+    }
+    const second = await world.createPerson(['decide'])
+    await member(id, second, 'owner')
+    const owning = await made({ group_id: id, group_role: 'owner' }, second.key)
+    const joining = await made({ group_id: id, group_role: 'admin' }, second.key)
+    await change('PATCH', `/api/v1/groups/${id}/members/${second.id}`, { role: 'admin' })
+    expect((await accept(owning.token)).status).toBe(403)
+    // What an admin may give it still gives.
+    expect((await accept(joining.token)).status).toBe(201)
+  })
+
+  it('is no admin again by an invitation that they made as one', async () => {
+    useProvider()
+    const { token: first } = await made({ role: 'admin' })
+    const mallory = String((await visit(first, { sub: 'mallory' }))?.data.id) as Id<'user'>
+    const { key } = await world.createUserKey(mallory, ['decide'])
+    const { token } = await made({ role: 'admin' }, key)
+    const { token: plain } = await made({}, key)
+    dataOf(await world.request('PATCH', `/api/v1/users/${mallory}`, { body: { role: 'member' } }))
+    const last = await visit(token, { sub: 'mallory' })
+    expect(last?.status).toBe(403)
+    expect(dataOf(await world.request('GET', `/api/v1/users/${mallory}`))).toMatchObject({
+      role: 'member',
+    })
+    expect((await visit(plain, { sub: 'a friend of mallory' }))?.status).toBe(403)
   })
 
   it('names a group that there is, and a role in it only with one', async () => {
