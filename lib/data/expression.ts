@@ -16,6 +16,8 @@ export type Change = {
   set?: Record<string, unknown>
   remove?: string[]
   add?: Record<string, number | Set<string>>
+  /** Takes these out of sets. */
+  delete?: Record<string, Set<string>>
 }
 
 export const is = {
@@ -68,14 +70,16 @@ export const conditionOf = (where: Where, collect: Collector): string | undefine
 
 /** An update's text. */
 export const updateOf = (
-  { set = {}, remove = [], add = {} }: Change,
+  { set = {}, remove = [], add = {}, delete: taken = {} }: Change,
   collect: Collector,
 ): string => {
+  const pair = ([name, value]: [string, unknown]) => `${collect.name(name)} ${collect.value(value)}`
   const sets = Object.entries(set).filter(([, value]) => value !== undefined)
   const clauses: [string, string[]][] = [
     ['SET', sets.map(([name, value]) => `${collect.name(name)} = ${collect.value(value)}`)],
     ['REMOVE', remove.map(name => collect.name(name))],
-    ['ADD', Object.entries(add).map(([name, by]) => `${collect.name(name)} ${collect.value(by)}`)],
+    ['ADD', Object.entries(add).map(pair)],
+    ['DELETE', Object.entries(taken).map(pair)],
   ]
   return clauses
     .filter(([, parts]) => parts.length > 0)

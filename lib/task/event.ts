@@ -33,6 +33,8 @@ export const TaskEvent = z.object({
   by: z.string().optional(),
   /** One sentence more: why it failed, until when it waits. */
   detail: z.string().optional(),
+  /** The request that did it, where one could come twice. */
+  request: z.object({ id: z.string(), hash: z.string() }).optional(),
 })
 export type TaskEvent = z.infer<typeof TaskEvent>
 
@@ -44,7 +46,7 @@ export const eventKey = (taskId: Id<'task'>, seq: number): table.Key => ({
 })
 
 export type NewEvent = Pick<TaskEvent, 'type' | 'status'> &
-  Partial<Pick<TaskEvent, 'by' | 'detail'>>
+  Partial<Pick<TaskEvent, 'by' | 'detail' | 'request'>>
 
 /**
  * The next event of a task as a part of the transaction that makes it so, which also has to add 1

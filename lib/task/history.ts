@@ -14,6 +14,8 @@ export const HistoryRow = z.object({
   seq: z.int(),
   role: z.enum(['user', 'assistant']),
   message: Large,
+  /** Of a user's message: the platform itself says it; absent, whoever asked. */
+  origin: z.literal('platform').exactOptional(),
   createdAt: z.iso.datetime(),
   /** Of the model's answers: which model, why it stopped, what it used. */
   model: z.string().optional(),

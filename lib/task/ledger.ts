@@ -3,6 +3,7 @@ import { notFound } from '../core/errors.ts'
 import { type Id, idOf } from '../core/ids.ts'
 import { is } from '../data/expression.ts'
 import * as table from '../data/table.ts'
+import type { TransactionWrite } from '../data/transact.ts'
 import type { Task } from './task.ts'
 
 /** What a tree of tasks has spent, and which of its tasks may spend no more. */
@@ -68,3 +69,9 @@ export const bookUsage = (
 /** Forbids a task, and with it all of whose lineage it is, to start another step. */
 export const cancelSteps = (task: Pick<Task, 'id' | 'rootId'>) =>
   table.update(Ledger, ledgerKey(task.rootId), { add: { cancelled: new Set([task.id]) } })
+
+/** Takes that back, as a part of the move that lets a stopped task go on. */
+export const allowSteps = ({ id, rootId }: Pick<Task, 'id' | 'rootId'>): TransactionWrite => ({
+  update: { delete: { cancelled: new Set([id]) } },
+  key: ledgerKey(rootId),
+})
