@@ -9,17 +9,19 @@ import { listOwner, OwnerQuery } from '../../lib/http/list-owner.ts'
 import { presentCalls } from '../../lib/http/present-call.ts'
 import { HistoryRow, presentHistory } from '../../lib/http/present-history.ts'
 import { presentTask, presentTasks, TaskView, TaskWithCalls } from '../../lib/http/present-task.ts'
+import { presentTaskEvent, TaskEventView } from '../../lib/http/present-task-event.ts'
 import { creationOf, sameRequest } from '../../lib/http/request.ts'
 import { createRoom, type Room } from '../../lib/http/room.ts'
-import { governedTask, readableTask } from '../../lib/http/task-access.ts'
+import { readableTask } from '../../lib/http/task-access.ts'
 import { AgentId } from '../../lib/http/wire.ts'
 import { createTask, MAX_PROMPT_CHARS } from '../../lib/task/create.ts'
+import { listEvents } from '../../lib/task/event.ts'
 import { getLedger } from '../../lib/task/ledger.ts'
 import { listTasks } from '../../lib/task/task.ts'
-import { cancelTask } from '../../lib/workflow/cancel.ts'
 import { readConversation } from '../../lib/workflow/conversation.ts'
 import { launch } from '../../lib/workflow/execution.ts'
 import { tools } from '../tools/index.ts'
+import { lifeTaskEndpoints } from './tasks/life.ts'
 
 const TaskBody = z
   .strictObject({ agent_id: AgentId, prompt: z.string().min(1).max(MAX_PROMPT_CHARS) })
@@ -136,20 +138,27 @@ export const endpoints = {
     },
   ),
 
-  cancelTask: endpoint(
+  getTaskEvents: endpoint(
     {
-      method: 'POST',
-      path: '/api/v1/tasks/{id}/cancel',
+      method: 'GET',
+      path: '/api/v1/tasks/{id}/events',
       tag,
-      summary: 'Cancel a task for good',
-      description:
-        'Ends the task, all below it and who goes on in its place; answers with the last of them.',
-      access: governedTask,
-      responses: { 200: TaskView },
+      summary: 'Show what happened to a task as a whole',
+      description: 'Who began, stopped and continued it, and why it waited or ended; in order.',
+      access: readableTask,
+      isPaged: true,
+      responses: { 200: z.array(TaskEventView) },
     },
-    async ({ subject, caller }) =>
-      reply(200, await presentTask(await cancelTask(subject, { by: caller.id }))),
+    async ({ subject: task, page: { limit, cursor } }) => {
+      const scope = `events:${task.id}`
+      const after = cursor === undefined ? 0 : decodePlace(cursor, scope)
+      const events = await listEvents(task.id, { after, limit: limit + 1 })
+      const next = events.length > limit ? encodePlace(after + limit, scope) : undefined
+      return replyPage(events.slice(0, limit).map(presentTaskEvent), next)
+    },
   ),
+
+  ...lifeTaskEndpoints,
 }
 
 export const handler = handlerOf(appOf(endpoints))

@@ -10,6 +10,7 @@ import { allowSteps } from '../task/ledger.ts'
 import { moveTask } from '../task/move.ts'
 import { getTask, type Task, type TaskStatus } from '../task/task.ts'
 import { leaveNothing } from './cancel.ts'
+import { begin } from './execution.ts'
 
 export type NewLife = {
   type: Extract<TaskEventType, 'retried' | 'continued' | 'followed-up'>
@@ -90,7 +91,10 @@ export const beginAnew = async (
     clock,
   )
   const current = await getTask(task.id)
-  if (moved) return current
+  if (moved) {
+    await begin(current, clock)
+    return current
+  }
   // Somebody was faster, maybe the same request's first try.
   if (await wasAsked(current, life)) return current
   throw new AppError(

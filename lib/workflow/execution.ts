@@ -80,12 +80,16 @@ const executionName = ({ id, generation }: Task): string => `${id}-${generation}
 const executionArn = (task: Task): string =>
   `${config('stateMachineArn').replace(':stateMachine:', ':execution:')}:${executionName(task)}`
 
-/**
- * Starts a task that was just made. It is there and will run: that it did not start at once is no
- * failure of whoever made it, and the sweeper starts it.
- */
+/** Starts a task that was just made; one that was made before has been started. */
 export const launch = async (task: Task, clock: Clock = systemClock): Promise<void> => {
-  if (task.generation > 0) return
+  if (task.generation === 0) await begin(task, clock)
+}
+
+/**
+ * Starts a task whose next execution is due. It is there and will run: that it did not start at
+ * once is no failure of whoever asked for it, and the sweeper starts it.
+ */
+export const begin = async (task: Task, clock: Clock = systemClock): Promise<void> => {
   try {
     await startGeneration(task, clock)
   } catch (error) {

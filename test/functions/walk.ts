@@ -300,7 +300,30 @@ export const WALK: Record<string, Row> = {
   },
   'GET /api/v1/tasks/{id}': { may: 'read', of: 'task', isDoneByAgents: true },
   'GET /api/v1/tasks/{id}/history': { may: 'read', of: 'task', isDoneByAgents: true },
+  'GET /api/v1/tasks/{id}/events': { may: 'read', of: 'task', isDoneByAgents: true },
   'POST /api/v1/tasks/{id}/cancel': { may: 'run', of: 'task', isDoneByAgents: true },
+  'POST /api/v1/tasks/{id}/abort': { may: 'run', of: 'task', isDoneByAgents: true },
+  // Whoever may is told that the task has not ended so.
+  'POST /api/v1/tasks/{id}/retry': {
+    may: 'run',
+    of: 'task',
+    isDoneByAgents: true,
+    answer: 409,
+    body: () => ({}),
+  },
+  'POST /api/v1/tasks/{id}/continue': {
+    may: 'run',
+    of: 'task',
+    isDoneByAgents: true,
+    answer: 409,
+    body: () => ({}),
+  },
+  'POST /api/v1/tasks/{id}/follow-up': {
+    may: 'run',
+    of: 'task',
+    isDoneByAgents: true,
+    body: () => ({ prompt: 'And then?' }),
+  },
 
   'GET /api/v1/approvals': { for: 'users' },
   'GET /api/v1/tool-calls/{id}': { may: 'read', of: 'call', isDoneByAgents: true },

@@ -1,0 +1,117 @@
+import * as z from 'zod'
+import { runnableAgent } from '../../../lib/http/agent-access.ts'
+import { endpoint, reply } from '../../../lib/http/endpoint.ts'
+import { presentTask, TaskView } from '../../../lib/http/present-task.ts'
+import { creationOf } from '../../../lib/http/request.ts'
+import { governedTask } from '../../../lib/http/task-access.ts'
+import type { Caller } from '../../../lib/principal/caller.ts'
+import { MAX_PROMPT_CHARS } from '../../../lib/task/create.ts'
+import type { Task } from '../../../lib/task/task.ts'
+import { beginAnew, type NewLife } from '../../../lib/workflow/begin-anew.ts'
+import { abortTask, cancelTask } from '../../../lib/workflow/cancel.ts'
+
+const Prompt = z.string().min(1).max(MAX_PROMPT_CHARS)
+const FollowUpBody = z.strictObject({ prompt: Prompt }).meta({ id: 'FollowUp' })
+const ContinueBody = z
+  .strictObject({
+    prompt: Prompt.optional().describe('What the agent is told first; else it goes on as it was.'),
+  })
+  .meta({ id: 'Continuation' })
+const RetryBody = z.strictObject({}).meta({ id: 'Retry' })
+
+const tag = 'Tasks'
+const common = {
+  method: 'POST',
+  tag,
+  access: governedTask,
+  responses: { 200: TaskView },
+} as const
+const anew = {
+  ...common,
+  isRepeatable: true,
+  errors: ['INVALID_STATE', 'IDEMPOTENCY_MISMATCH'],
+} as const
+
+/** What a person does with a task as a whole. */
+export const lifeTaskEndpoints = {
+  cancelTask: endpoint(
+    {
+      ...common,
+      path: '/api/v1/tasks/{id}/cancel',
+      summary: 'Cancel a task for good',
+      description:
+        'Ends the task, all below it and who goes on in its place; answers with the last of them.',
+    },
+    async ({ subject, caller }) =>
+      reply(200, await presentTask(await cancelTask(subject, { by: caller.id }))),
+  ),
+
+  abortTask: endpoint(
+    {
+      ...common,
+      path: '/api/v1/tasks/{id}/abort',
+      summary: 'Stop a task so that it can be continued',
+      description:
+        'No model is asked any more; what is below the task is cancelled. A task that has ended stays as it is.',
+    },
+    async ({ subject, caller }) =>
+      reply(200, await presentTask(await abortTask(subject, { by: caller.id }))),
+  ),
+
+  continueTask: endpoint(
+    {
+      ...anew,
+      path: '/api/v1/tasks/{id}/continue',
+      summary: 'Let an aborted or failed task go on',
+      description:
+        'Under the same id, with its history; its steps are counted anew, and its agent’s limits are those of now.',
+      body: ContinueBody,
+    },
+    async ({ subject, caller, body, idempotencyKey }) =>
+      goOn(subject, caller, { type: 'continued', body, idempotencyKey }),
+  ),
+
+  retryTask: endpoint(
+    {
+      ...anew,
+      path: '/api/v1/tasks/{id}/retry',
+      summary: 'Try a failed task again',
+      description: 'From where it failed, with its history; its steps are counted anew.',
+      body: RetryBody,
+    },
+    async ({ subject, caller, body, idempotencyKey }) =>
+      goOn(subject, caller, { type: 'retried', body, idempotencyKey }),
+  ),
+
+  followUpTask: endpoint(
+    {
+      ...anew,
+      path: '/api/v1/tasks/{id}/follow-up',
+      summary: 'Say more to a task that is completed',
+      description: 'The agent goes on with all that was said, if it takes follow-ups.',
+      body: FollowUpBody,
+    },
+    async ({ subject, caller, body, idempotencyKey }) =>
+      goOn(subject, caller, { type: 'followed-up', body, idempotencyKey }),
+  ),
+}
+
+type Ask = {
+  type: NewLife['type']
+  body: { prompt?: string | undefined }
+  idempotencyKey: string | undefined
+}
+
+const goOn = async (task: Task, caller: Caller, { type, body, idempotencyKey }: Ask) => {
+  const agent = await runnableAgent(caller, task.agentId)
+  const asked = { caller, route: `${task.id}/anew`, body: { type, ...body }, idempotencyKey }
+  const { id, requestHash: hash } = creationOf('key', asked)
+  const { prompt } = body
+  const begun = await beginAnew(task, agent, {
+    type,
+    by: caller.id,
+    ...(prompt === undefined ? {} : { prompt }),
+    ...(idempotencyKey === undefined ? {} : { request: { id, hash } }),
+  })
+  return reply(200, await presentTask(begun))
+}
