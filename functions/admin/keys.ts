@@ -1,7 +1,8 @@
 import * as z from 'zod'
-import { findAgent } from '../../lib/agent/agent.ts'
+import { findAgent, stillOf } from '../../lib/agent/agent.ts'
 import { auditWrite } from '../../lib/audit/audit.ts'
 import { AppError, notFound } from '../../lib/core/errors.ts'
+import type { TransactionWrite } from '../../lib/data/transact.ts'
 import { access, demand, governingUser } from '../../lib/http/access.ts'
 import { managedAgent } from '../../lib/http/agent-access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
@@ -136,7 +137,7 @@ export const endpoints = {
       const { id } = creationOf('key', { caller, route, body, idempotencyKey })
       const owner = { subjectId: agent.id, principalId: agent.principalId }
       const grant = grantOf(caller, { expiresAt: body.expires_at })
-      return make(caller, id, { name: body.name, ...owner, ...grant })
+      return make(caller, id, { name: body.name, ...owner, ...grant }, [stillOf(agent)])
     },
   ),
 
@@ -167,15 +168,18 @@ const make = async (
   caller: Caller,
   id: ApiKey['id'],
   owner: Omit<Parameters<typeof createKey>[0], 'createdBy'>,
+  holds: TransactionWrite[] = [],
 ) => {
   const { name, subjectId, principalId, scopes, expiresAt = null } = owner
   const to = { name, acts_for: subjectId, scopes, expires_at: expiresAt }
   const entry = { ...authorOf(caller), action: 'key-created', target: id, to }
   const { key, text, created } = await createKey(
     { ...owner, ...(caller.kind === 'user' ? { createdBy: caller.id } : {}) },
-    { id, also: [auditWrite(principalId, entry)] },
+    { id, also: [auditWrite(principalId, entry), ...holds] },
   )
   if (created) return reply(201, { id, name, key: text, scopes, expires_at: expiresAt })
+  // An agent may have gone, or become another's, in this moment.
+  if (!(await getKey(id))) throw notFound('agent', subjectId)
   throw new AppError(
     'INVALID_STATE',
     `The key ${key.id} was made under this Idempotency-Key, and its text is shown only once. If it was lost, revoke that key and make another one.`,

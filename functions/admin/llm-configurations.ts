@@ -1,15 +1,13 @@
 import * as z from 'zod'
-import { agentKey, listAgentsOf } from '../../lib/agent/agent.ts'
+import { listAgentsOf } from '../../lib/agent/agent.ts'
 import { AppError, hasCode, notFound } from '../../lib/core/errors.ts'
 import type { Id } from '../../lib/core/ids.ts'
-import { is } from '../../lib/data/expression.ts'
 import { governingUser } from '../../lib/http/access.ts'
 import { demandInstance } from '../../lib/http/admin-access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
 import { endpoint, reply, replyPage } from '../../lib/http/endpoint.ts'
 import {
   demandConfigurations,
-  isAgent,
   keeperOf,
   managedConfiguration,
   readableConfiguration,
@@ -30,7 +28,6 @@ import { AgentId, LlmConfigurationId, PrincipalId } from '../../lib/http/wire.ts
 import {
   createConfiguration,
   deleteConfiguration,
-  getConfiguration,
   listConfigurations,
   updateConfiguration,
 } from '../../lib/llm/configuration.ts'
@@ -94,9 +91,7 @@ export const endpoints = {
       const { name, provider, model, ...rest } = said
       const { configuration, created } = await createConfiguration(
         { id, owner, requestHash, name, provider, model, ...configurationFieldsOf(rest) },
-        keeperOf(caller, auditOwner),
-        // What an agent owns goes with it, and no later.
-        { also: isAgent(owner) ? [{ check: agentKey(owner), where: { pk: is.present } }] : [] },
+        keeperOf(caller, { owner, auditOwner }),
       )
       if (!created) sameRequest(configuration.requestHash, requestHash)
       context.header('etag', etagOf(configuration.version))
@@ -154,11 +149,16 @@ export const endpoints = {
       responses: { 200: LlmConfigurationView },
       errors: ['NOT_CONFIGURED'],
     },
-    async ({ context, subject: { configuration, auditOwner }, caller, body, version }) => {
+    async ({ context, subject: { configuration, auditOwner }, caller, params, body, version }) => {
+      const { owner } = configuration
       const changed = await changeVersion(configuration, version, {
         change: current =>
-          updateConfiguration(current, configurationFieldsOf(body), keeperOf(caller, auditOwner)),
-        read: () => getConfiguration(configuration.id),
+          updateConfiguration(
+            current,
+            configurationFieldsOf(body),
+            keeperOf(caller, { owner, auditOwner }),
+          ),
+        read: async () => (await managedConfiguration.find({ caller, params })).configuration,
       })
       context.header('etag', etagOf(changed.version))
       return reply(200, presentConfiguration(changed))
@@ -177,11 +177,11 @@ export const endpoints = {
       responses: { 200: z.object({ id: LlmConfigurationId, deleted: z.literal(true) }) },
       errors: ['LLM_CONFIGURATION_IN_USE'],
     },
-    async ({ subject: { configuration, auditOwner }, caller, version }) => {
-      const { id } = configuration
+    async ({ subject: { configuration, auditOwner }, caller, params, version }) => {
+      const { id, owner } = configuration
       await changeVersion(configuration, version, {
-        change: current => deleteConfiguration(current, keeperOf(caller, auditOwner)),
-        read: () => getConfiguration(id),
+        change: current => deleteConfiguration(current, keeperOf(caller, { owner, auditOwner })),
+        read: async () => (await managedConfiguration.find({ caller, params })).configuration,
       }).catch(error => namingAgents(error, id))
       return reply(200, { id, deleted: true })
     },

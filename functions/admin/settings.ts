@@ -66,11 +66,12 @@ const removeAll = async (asked: Change) => {
   return show(asked)
 }
 
-const authorOf = ({ caller: { id: by, keyId }, version }: Change) => ({
+const authorOf = ({ caller: { id: by, keyId }, subject: { owner }, version }: Change) => ({
   by,
   keyId,
   version,
   readAgents: getAgents,
+  ...(owner ? { owner } : {}),
 })
 
 const tag = 'Settings'

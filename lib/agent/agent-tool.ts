@@ -8,7 +8,7 @@ import * as table from '../data/table.ts'
 import { type TransactionWrite, transact } from '../data/transact.ts'
 import type { PrincipalId } from '../principal/principal.ts'
 import type { Operation } from '../tool/define.ts'
-import { agentKey } from './agent.ts'
+import { stillOf } from './agent.ts'
 
 /** What an operator decided of an operation; what is absent is inherited from its declaration. */
 export const OperationOverride = z.object({
@@ -71,7 +71,7 @@ export type OperationChanges = {
 
 /**
  * Changes what an agent has of a tool, with an entry in the log of its principal; what is so already
- * is no change. NOT_FOUND where the agent is gone.
+ * is no change. NOT_FOUND where the agent is gone, or another's by now.
  */
 export const changeAgentTool = async (
   agent: Owner,
@@ -84,10 +84,7 @@ export const changeAgentTool = async (
     const current = await getAgentTool(agent.id, tool)
     const writes = agentToolWrites(agent, tool, { current, changes }, author)
     if (writes.length === 0) return current ?? untouched(agent.id, tool, { by, clock })
-    const outcome = await transact([
-      { check: agentKey(agent.id), where: { pk: is.present } },
-      ...writes,
-    ])
+    const outcome = await transact([stillOf(agent), ...writes])
     const written = outcome.ok && (await getAgentTool(agent.id, tool))
     if (written) return written
     if (outcome.ok || outcome.failed.includes(0)) throw notFound('agent', agent.id)

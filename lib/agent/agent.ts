@@ -3,6 +3,7 @@ import { notFound } from '../core/errors.ts'
 import { type Id, idOf } from '../core/ids.ts'
 import { FIRST_VERSION } from '../data/at-version.ts'
 import * as table from '../data/table.ts'
+import type { TransactionWrite } from '../data/transact.ts'
 import { PrincipalId } from '../principal/principal.ts'
 import { DEFAULT_RETRY_AFTER_MINUTES } from './limits.ts'
 
@@ -47,6 +48,18 @@ export type Agent = z.infer<typeof Agent>
 export const agentKey = (id: Id<'agent'>): table.Key => ({ pk: id, sk: 'agent' })
 /** What a deleted agent leaves: its id is never another's. */
 export const remainsKey = (id: Id<'agent'>): table.Key => ({ pk: id, sk: 'remains' })
+
+/**
+ * That an agent is still there, and still whose it was as someone was found to govern it: a part of
+ * each transaction that changes what belongs to it.
+ */
+export const stillOf = ({
+  id,
+  principalId,
+}: Pick<Agent, 'id' | 'principalId'>): TransactionWrite => ({
+  check: agentKey(id),
+  where: { principalId },
+})
 
 /** Where an agent is in indexes; undefined where it isn't in one. */
 export const agentIndexes = (

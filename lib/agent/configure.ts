@@ -3,12 +3,11 @@ import type { Author } from '../audit/audit.ts'
 import { isoNow, systemClock } from '../core/clock.ts'
 import { AppError, notFound } from '../core/errors.ts'
 import { invalid, type Problem } from '../core/problems.ts'
-import { is } from '../data/expression.ts'
 import { type TransactionWrite, transact } from '../data/transact.ts'
 import { planChange } from '../settings/change.ts'
 import { layerWrites, readLayer } from '../settings/write.ts'
 import type { Tool } from '../tool/define.ts'
-import { type Agent, agentKey, getAgents } from './agent.ts'
+import { type Agent, getAgents, stillOf } from './agent.ts'
 import { agentToolWrites, getAgentTool, type ToolChanges } from './agent-tool.ts'
 
 /** What is to become of one tool of an agent: whether it is enabled, its operations, its settings. */
@@ -26,7 +25,7 @@ const RETRY_MS = 25
 /**
  * Changes several tools of an agent at once, or nothing at all: every problem of every tool is
  * VALIDATION_ERROR before anything is written, and all is logged with the change. NOT_FOUND where
- * the agent is gone, INVALID_STATE where others change the same all the time.
+ * the agent is gone or another's by now, INVALID_STATE where others change the same all the time.
  */
 export const configureTools = async (
   agent: Agent,
@@ -43,10 +42,7 @@ export const configureTools = async (
           message: `make ${writes.length} changes; at most ${MAX_WRITES} go at once. Configure fewer tools in one call.`,
         },
       ])
-    const outcome = await transact([
-      { check: agentKey(agent.id), where: { pk: is.present } },
-      ...writes,
-    ])
+    const outcome = await transact([stillOf(agent), ...writes])
     if (outcome.ok) return
     if (outcome.failed.includes(0)) throw notFound('agent', agent.id)
     await sleep(Math.random() * RETRY_MS * attempt)

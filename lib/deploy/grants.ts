@@ -67,8 +67,8 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
   'manage-llm-configurations': {
     rows: [
       { actions: ['PutItem', 'UpdateItem', 'DeleteItem'], keys: ['llm_*'] },
-      // One of an agent is made on condition that the agent is there.
-      { actions: ['ConditionCheckItem'], keys: ['agent_*'] },
+      // What an owner has is made and changed on condition that it is still there.
+      { actions: ['ConditionCheckItem'], keys: ['agent_*', ...PRINCIPALS] },
     ],
     lists: [
       { index: 'gsi1', keys: ownedBy(['global', ...PRINCIPALS, 'agent_*'], 'llm') },
@@ -76,7 +76,10 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
     ],
   },
   'manage-keys': {
-    rows: [{ actions: ['PutItem', 'UpdateItem'], keys: ['key_*'] }],
+    rows: [
+      { actions: ['PutItem', 'UpdateItem'], keys: ['key_*'] },
+      { actions: ['ConditionCheckItem'], keys: ['agent_*'] },
+    ],
     lists: [
       { index: 'gsi1', keys: ownedBy(PRINCIPALS, 'key') },
       { index: 'gsi2', keys: ownedBy(['agent_*'], 'key') },
@@ -99,7 +102,13 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
   },
   settings: { rows: [{ actions: READ, keys: ['settings#*'] }] },
   'list-settings': { rows: [{ actions: READ, keys: ['settings#*'] }] },
-  'manage-settings': { rows: [{ actions: ['UpdateItem'], keys: ['settings#*'] }] },
+  'manage-settings': {
+    rows: [
+      { actions: ['UpdateItem'], keys: ['settings#*'] },
+      // On condition that whose they are is still there.
+      { actions: ['ConditionCheckItem'], keys: ['agent_*', ...PRINCIPALS] },
+    ],
+  },
   audit: { rows: [{ actions: ['PutItem'], keys: ['audit#*'] }] },
   'read-audit': { rows: [{ actions: ['GetItem', 'Query'], keys: ['audit#*'] }] },
   calls: CALLS,

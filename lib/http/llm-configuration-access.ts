@@ -1,9 +1,12 @@
-import { findAgent } from '../agent/agent.ts'
+import { findAgent, stillOf } from '../agent/agent.ts'
 import type { AuditOwner } from '../audit/audit.ts'
 import { type AppError, notFound } from '../core/errors.ts'
+import { is } from '../data/expression.ts'
+import type { TransactionWrite } from '../data/transact.ts'
 import { type ConfigurationOwner, getConfiguration, type Keeper } from '../llm/configuration.ts'
 import type { Caller } from '../principal/caller.ts'
 import { allows, relationToInstance } from '../principal/permission.ts'
+import { principalKey } from '../principal/principal.ts'
 import { access, demand, usersOnly } from './access.ts'
 import { demandInstance } from './admin-access.ts'
 import { authorOf } from './author.ts'
@@ -38,12 +41,24 @@ export const demandConfigurations = async (
   return principalId
 }
 
-/** Who changes a configuration, as the log and the guard of addresses ask. */
-export const keeperOf = (caller: Caller, auditOwner: AuditOwner): Keeper => ({
+/** Who changes a configuration of an owner, as the log and the guard of addresses ask. */
+export const keeperOf = (
+  caller: Caller,
+  { owner, auditOwner }: { owner: ConfigurationOwner; auditOwner: AuditOwner },
+): Keeper => ({
   ...authorOf(caller),
   auditOwner,
   isAdmin: allows(relationToInstance(caller), 'manage-instance'),
+  holds: holdsFor(owner, auditOwner),
 })
+
+/** What an owner has goes with it, and an agent's with the agent to others. */
+const holdsFor = (owner: ConfigurationOwner, auditOwner: AuditOwner): TransactionWrite[] => {
+  if (owner === 'global' || auditOwner === 'instance') return []
+  return isAgent(owner)
+    ? [stillOf({ id: owner, principalId: auditOwner })]
+    : [{ check: principalKey(owner), where: { pk: is.present } }]
+}
 
 const configurationFor = (wish: Wish, who: string) =>
   access({

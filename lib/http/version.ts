@@ -45,13 +45,16 @@ const ANY_VERSION_ATTEMPTS = 8
 
 /**
  * Changes something of the version that was asked for, or of any: `change` writes on condition that
- * it is still of the version that it is given, and says undefined where it isn't. VERSION_MISMATCH
- * where it is another by now.
+ * it is still of the version that it is given, and says undefined where it isn't. `read` finds it for
+ * this caller anew: it may be another's by now. VERSION_MISMATCH where it is another version.
  */
 export const changeVersion = async <T extends { version: number }, Done>(
   subject: T,
   asked: number | undefined,
-  { change, read }: { change: (current: T) => Promise<Done | undefined>; read: () => Promise<T> },
+  {
+    change,
+    read,
+  }: { change: (current: T) => Promise<Done | undefined>; read: () => T | Promise<T> },
 ): Promise<Done> => {
   let current = subject
   for (let attempt = 1; ; attempt++) {

@@ -61,11 +61,16 @@ export type ConfigurationFields = {
 }
 
 /** Whose log tells of a configuration's changes: an agent's are in its principal's. */
-export type Keeper = Author & { auditOwner: Parameters<typeof auditWrite>[0]; isAdmin: boolean }
+export type Keeper = Author & {
+  auditOwner: Parameters<typeof auditWrite>[0]
+  isAdmin: boolean
+  /** That the owner is still there, and still governed by the same: a part of each change. */
+  holds?: TransactionWrite[]
+}
 
 /**
- * Makes a configuration; the same id again gives the one that has it. `also` holds with it, or it is
- * not made and NOT_FOUND.
+ * Makes a configuration; the same id again gives the one that has it. NOT_FOUND where its owner is
+ * gone.
  */
 export const createConfiguration = async (
   {
@@ -75,7 +80,6 @@ export const createConfiguration = async (
     ...fields
   }: { id: Id<'llm'>; owner: ConfigurationOwner; requestHash: string } & ConfigurationFields,
   keeper: Keeper,
-  { also = [] }: { also?: TransactionWrite[] } = {},
 ): Promise<{ configuration: LlmConfiguration; created: boolean }> => {
   if (fields.provider === 'openai-compatible' && !fields.baseUrl) throw addressNeeded()
   const now = isoNow(keeper.clock ?? systemClock)
@@ -99,7 +103,7 @@ export const createConfiguration = async (
   const { ok } = await transact([
     { insert: configuration, key: configurationKey(id), indexes: indexesOf(configuration) },
     entryOf('llm-configuration-created', id, keeper, { to: told(fields) }),
-    ...also,
+    ...holdsOf(keeper),
   ])
   if (ok) return { configuration, created: true }
   return { configuration: await getConfiguration(id), created: false }
@@ -165,6 +169,7 @@ export const updateConfiguration = async (
       from: told(current, changes),
       to: told(changes),
     }),
+    ...holdsOf(keeper),
   ])
   return outcome.ok ? getConfiguration(id) : undefined
 }
@@ -180,6 +185,7 @@ export const deleteConfiguration = async (
   const outcome = await transact([
     { remove: configurationKey(id), where: { agents: 0, ...atVersion(version) } },
     entryOf('llm-configuration-deleted', id, keeper, { from: told(configuration) }),
+    ...holdsOf(keeper),
   ])
   if (outcome.ok) return true
   const { agents } = await getConfiguration(id)
@@ -229,6 +235,8 @@ const entryOf = (
   change: Pick<Parameters<typeof auditWrite>[1], 'from' | 'to'>,
 ): TransactionWrite =>
   auditWrite(auditOwner, { by, ...(keyId ? { keyId } : {}), action, target, ...change }, clock)
+
+const holdsOf = ({ holds = [] }: Keeper): TransactionWrite[] => holds
 
 /** Fields as the log names them, as the wire does. */
 const TOLD = {

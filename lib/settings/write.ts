@@ -17,6 +17,8 @@ export type Author = {
   readAgents: AgentReader
   /** The version that the change is meant for; any where it isn't said. */
   version?: number | undefined
+  /** That the layer's owner is still there, and still governed by the same; and what if not. */
+  owner?: { holds: TransactionWrite; otherwise: () => AppError }
   clock?: Clock
 }
 
@@ -28,8 +30,8 @@ const RETRY_MS = 25
  * Replaces the named settings of one tool at a scope's own layer, each with an entry in the audit
  * log, or nothing at all; `planChange` says what is refused. Others' changes of the same layer
  * never go under: each change is made on the version that it was planned on, and planned anew
- * where that has passed; one that names a version is VERSION_MISMATCH there. Returns the layer's
- * version.
+ * where that has passed; one that names a version is VERSION_MISMATCH there. Nothing is written for
+ * an owner that is gone. Returns the layer's version.
  */
 export const writeLayer = async (
   tool: Tool,
@@ -57,7 +59,7 @@ const change = async (
   changesOf: (layer: Layer) => Record<string, unknown>,
   author: Author,
 ): Promise<number> => {
-  const { readAgents, version: wanted, clock = systemClock } = author
+  const { readAgents, version: wanted, owner, clock = systemClock } = author
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const layer = await readLayer(tool.name, scope)
     if (wanted !== undefined && wanted !== layer.version) throw passed(layer.version)
@@ -66,8 +68,12 @@ const change = async (
       at: isoNow(clock),
     })
     if (planned.log.length === 0) return layer.version
-    const outcome = await transact(layerWrites(tool, { scope, layer }, planned, author))
+    const outcome = await transact([
+      ...layerWrites(tool, { scope, layer }, planned, author),
+      ...(owner ? [owner.holds] : []),
+    ])
     if (outcome.ok) return layer.version + 1
+    if (owner && outcome.failed.includes(planned.log.length + 1)) throw owner.otherwise()
     await sleep(Math.random() * RETRY_MS * attempt)
   }
   throw new AppError(

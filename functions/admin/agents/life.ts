@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { getAgent } from '../../../lib/agent/agent.ts'
 import { clearRemains, closeRemains, deleteAgent } from '../../../lib/agent/delete-agent.ts'
 import { transferAgent } from '../../../lib/agent/transfer-agent.ts'
 import { updateAgent } from '../../../lib/agent/update-agent.ts'
@@ -32,11 +31,11 @@ export const lifeEndpoints = {
       responses: { 200: AgentView },
       errors: ['FORBIDDEN'],
     },
-    async ({ context, subject, caller, body, version }) => {
+    async ({ context, subject, caller, params, body, version }) => {
       const changes = changesOf(body, caller)
       const agent = await changeVersion(subject, version, {
         change: current => updateAgent(current, changes, authorOf(caller)),
-        read: () => getAgent(subject.id),
+        read: () => managedAgent.find({ caller, params }),
       })
       context.header('etag', etagOf(agent.version))
       return reply(200, presentAgent(agent))
@@ -55,13 +54,13 @@ export const lifeEndpoints = {
       ifMatch: 'required',
       responses: { 200: z.object({ id: AgentId, deleted: z.literal(true) }) },
     },
-    async ({ subject, caller, version }) => {
+    async ({ subject, caller, params, version }) => {
       const remains =
         'deletedAt' in subject
           ? subject
           : await changeVersion(subject, version, {
               change: current => deleteAgent(current, authorOf(caller)),
-              read: () => getAgent(subject.id),
+              read: () => managedAgent.find({ caller, params }),
             })
       // Secrets first: an agent may have had tasks beyond counting.
       await clearRemains(remains, Object.keys(registry))
@@ -86,11 +85,11 @@ export const lifeEndpoints = {
       responses: { 200: AgentView },
       errors: ['INVALID_STATE'],
     },
-    async ({ context, subject, caller, body: { principal_id: to }, version }) => {
+    async ({ context, subject, caller, params, body: { principal_id: to }, version }) => {
       await demandPrincipal(caller, 'transfer', to)
       const agent = await changeVersion(subject, version, {
         change: current => transferAgent(current, to, authorOf(caller)),
-        read: () => getAgent(subject.id),
+        read: () => transferableAgent.find({ caller, params }),
       })
       context.header('etag', etagOf(agent.version))
       return reply(200, presentAgent(agent))

@@ -1,17 +1,20 @@
+import { stillOf } from '../../../lib/agent/agent.ts'
 import { scopeOf } from '../../../lib/call/gate.ts'
 import { AppError, notFound } from '../../../lib/core/errors.ts'
+import { is } from '../../../lib/data/expression.ts'
 import { access, demand } from '../../../lib/http/access.ts'
 import type { readableAgent } from '../../../lib/http/agent-access.ts'
 import { AgentId, PrincipalId, ToolName } from '../../../lib/http/wire.ts'
 import type { Permission } from '../../../lib/principal/permission.ts'
-import { principalExists } from '../../../lib/principal/principal.ts'
+import { principalExists, principalKey } from '../../../lib/principal/principal.ts'
 import type { Scope } from '../../../lib/settings/layer.ts'
+import type { writeLayer } from '../../../lib/settings/write.ts'
 import type { Tool } from '../../../lib/tool/define.ts'
 import { getTool } from '../../../lib/tool/registry.ts'
 import { tools } from '../../tools/index.ts'
 
-/** One layer of a tool's settings: the own one of a scope. */
-export type Place = { tool: Tool; scope: Scope }
+/** One layer of a tool's settings: the own one of a scope, and what says that it still is. */
+export type Place = { tool: Tool; scope: Scope; owner?: Parameters<typeof writeLayer>[3]['owner'] }
 
 export const ofInstance = access({
   who: 'An admin’s key.',
@@ -35,7 +38,12 @@ const ofPrincipal = (permission: Permission, who: string) =>
       const missing = () => notFound('principal', id)
       await demand(caller, permission, { principalId: id }, missing)
       if (id !== caller.principalId && !(await principalExists(id))) throw missing()
-      return { tool: await getTool(tools, tool), scope: { principalId: id } }
+      const holds = { check: principalKey(id), where: { pk: is.present } }
+      return {
+        tool: await getTool(tools, tool),
+        scope: { principalId: id },
+        owner: { holds, otherwise: missing },
+      }
     },
   })
 
@@ -54,6 +62,11 @@ export const ofAgent = (rule: typeof readableAgent) =>
     params: { id: AgentId, tool: ToolName },
     find: async ({ caller, params }): Promise<Place> => {
       const agent = await rule.find({ caller, params })
-      return { tool: await getTool(tools, params.tool), scope: scopeOf(agent) }
+      const otherwise = () => notFound('agent', agent.id)
+      return {
+        tool: await getTool(tools, params.tool),
+        scope: scopeOf(agent),
+        owner: { holds: stillOf(agent), otherwise },
+      }
     },
   })
