@@ -1,18 +1,14 @@
 import * as z from 'zod'
-import { AppError } from '../../lib/core/errors.ts'
-import { type Id, idOf } from '../../lib/core/ids.ts'
 import { serve } from '../../lib/http/serve.ts'
-import { type CallContext, defineTool } from '../../lib/tool/define.ts'
+import { defineTool } from '../../lib/tool/define.ts'
 import { result } from '../../lib/tool/result.ts'
-import { setting } from '../../lib/tool/setting.ts'
-
-const targetAgentId = idOf('agent').describe('The agent to give the work to, by its id.')
-const prompt = z
-  .string()
-  .min(1)
-  .describe('All that the other agent needs to know: it sees nothing of this conversation.')
-
-type Settings = { allowed_target_agents: string[] }
+import {
+  allowedTargetAgents,
+  prompt,
+  sourceOf,
+  targetAgentId,
+  targetsOf,
+} from './subagents/target.ts'
 
 export const tool = defineTool({
   name: 'sub_agent',
@@ -22,14 +18,7 @@ export const tool = defineTool({
   icon: 'users',
   discriminator: 'op',
   settings: {
-    allowed_target_agents: setting.multiSelect({
-      label: 'Agents that may be asked',
-      required: true,
-      scope: 'principal',
-      exposeToLlm: true,
-      resolveAs: 'agent',
-      enumFor: 'target_agent_id',
-    }),
+    allowed_target_agents: allowedTargetAgents,
   },
   operations: {
     sub_agent: {
@@ -40,12 +29,17 @@ export const tool = defineTool({
       requiresApprovalByDefault: true,
       touches: ['agents', 'tasks', 'workflow'],
       describe: ({ target_agent_id, prompt }) => `Ask ${target_agent_id}: ${prompt}`,
-      execute: async context => {
-        const child = await spawn(context, 'child')
+      execute: async ({ parameters, call, clock, ...context }) => {
+        const source = sourceOf({ ...context, call })
+        const [target] = await targetsOf(context, [parameters])
+        const { spawnChildren } = await import('../../lib/workflow/spawn.ts')
+        const terms = { spawn: { awaited: true, attention: true } }
+        const children = await spawnChildren(source, [target], terms, clock)
+        const ids = children.map(({ id }) => id)
         return result({
-          content: `The task ${child.id} was started; its answer follows.`,
-          data: { spawned_sub_task_ids: [child.id] },
-          children: [child.id],
+          content: `The task ${ids} was started; its answer follows.`,
+          data: { spawned_sub_task_ids: ids },
+          children: ids,
         })
       },
     },
@@ -58,18 +52,21 @@ export const tool = defineTool({
       requiresApprovalByDefault: true,
       touches: ['agents', 'tasks', 'workflow'],
       describe: ({ target_agent_id, prompt }) => `Hand over to ${target_agent_id}: ${prompt}`,
-      execute: async context => {
-        const target = await spawn(context, 'successor')
+      execute: async ({ parameters, call, clock, ...context }) => {
+        const source = sourceOf({ ...context, call })
+        const [target] = await targetsOf(context, [parameters])
+        const { spawnSuccessor } = await import('../../lib/workflow/spawn.ts')
+        const successor = await spawnSuccessor(source, target, clock)
         return result({
-          content: `Handed off to ${target.agentName}.`,
+          content: `Handed off to ${target.agent.name}.`,
           data: {
             handover: {
-              target_task_id: target.id,
-              target_agent_id: context.parameters.target_agent_id,
-              target_agent_name: target.agentName,
+              target_task_id: successor.id,
+              target_agent_id: target.agent.id,
+              target_agent_name: target.agent.name,
             },
           },
-          handover: target.id,
+          handover: successor.id,
         })
       },
     },
@@ -77,31 +74,3 @@ export const tool = defineTool({
 })
 
 export const handler = serve(tool)
-
-type Request = { target_agent_id: Id<'agent'>; prompt: string }
-
-/** Starts the other agent's task, if this agent may ask it. */
-const spawn = async (
-  { parameters, settings, agent, principal, task, call, clock }: CallContext<Request, Settings>,
-  role: 'child' | 'successor',
-) => {
-  const { target_agent_id: targetId, prompt } = parameters
-  if (!task) throw new AppError('BAD_REQUEST', 'Only a task can give work to another agent.')
-  if (targetId === agent.id) throw new AppError('BAD_REQUEST', 'An agent can not ask itself.')
-  if (!settings.allowed_target_agents.includes(targetId))
-    throw new AppError(
-      'FORBIDDEN',
-      `This agent may ask only: ${settings.allowed_target_agents.join(', ')}.`,
-    )
-  const { getAgents } = await import('../../lib/agent/agent.ts')
-  const target = (await getAgents([targetId])).get(targetId)
-  // Whatever the list says: an agent of another owner is none of this agent's.
-  if (!target || target.principalId !== principal.id)
-    throw new AppError('NOT_FOUND', `There is no agent #${targetId} of the same owner.`)
-  const { spawnTask } = await import('../../lib/workflow/spawn.ts')
-  const spawned = await spawnTask(
-    { sourceId: task.id, callId: call.id, agent: target, prompt, role },
-    clock,
-  )
-  return { id: spawned.id, agentName: target.name }
-}

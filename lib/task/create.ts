@@ -7,8 +7,8 @@ import { is } from '../data/expression.ts'
 import { type TransactionWrite, transact } from '../data/transact.ts'
 import { eventWrite } from './event.ts'
 import { historyKey, historyRow } from './history.ts'
-import { emptyLedger, ledgerKey } from './ledger.ts'
-import { childMarker } from './open-children.ts'
+import { emptyLedger, ledgerKey, type TreeLimits } from './ledger.ts'
+import { markersOf } from './open-children.ts'
 import { getTask, OPEN, type Task, taskIndexes, taskKey } from './task.ts'
 
 /** A prompt's length at most, in characters. */
@@ -28,7 +28,7 @@ export type NewTask = {
   agent: Agent
   prompt: string
   /** Where it stands in a tree; absent, it is a root of its own. */
-  place?: Pick<Task, 'rootId' | 'parentId' | 'lineage' | 'depth'>
+  place?: Pick<Task, 'rootId' | 'parentId' | 'lineage' | 'depth' | 'spawn' | 'slots'>
   requestHash?: string
   /** Who asks for it: a user's or an agent's id. */
   startedBy?: string
@@ -78,8 +78,10 @@ export const createTask = async (
     { role: 'user', text: prompt },
   )
   const belongings: TransactionWrite[] = [
-    ...(place.parentId ? [{ insert: {}, key: childMarker(place.parentId, id) }] : []),
-    ...(place.rootId === id ? [{ insert: emptyLedger(id), key: ledgerKey(id) }] : []),
+    ...markersOf(task).map(({ key, kind }) => ({ insert: { kind }, key })),
+    ...(place.rootId === id
+      ? [{ insert: emptyLedger(id, treeLimitsOf(agent)), key: ledgerKey(id) }]
+      : []),
   ]
   const source = place.lineage.at(-1)
   const outcome = await transact([

@@ -63,6 +63,23 @@ export const Task = z.object({
   /** The top of the tree that this task is in; itself, where nobody spawned it. */
   rootId: idOf('task'),
   parentId: idOf('task').optional(),
+  /** Of a child: the call that asked for it, and what its end is to its parent. */
+  spawn: z
+    .object({
+      callId: idOf('call'),
+      /** The call is answered when all of its children have ended, or at the latest by then. */
+      awaited: z.boolean(),
+      awaitedUntil: z.iso.datetime().optional(),
+      /** Where no call waits for it: whether its parent hears of its end. */
+      attention: z.boolean(),
+    })
+    .optional(),
+  /** It runs only in one of so many slots of the agent that asked for it (`workflow/slots.ts`). */
+  slots: z.object({ agentId: idOf('agent'), cap: z.int(), isNested: z.boolean() }).optional(),
+  /** Since when it has waited for a slot, while it does. */
+  slotAskedAt: z.iso.datetime().optional(),
+  /** Others in its tree wait for its end (`workflow/waits-for.ts`). */
+  isWaitedFor: z.literal(true).optional(),
   /**
    * Whose cancelling is this task's as well, the root first: the tasks above it, and in each place
    * those that handed over. The last is the one that asked for it.

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import { lastEntry } from '../task/history.ts'
 import { cancelSteps } from '../task/ledger.ts'
-import { listOpen } from '../task/open-children.ts'
+import { isDetached, listOpen } from '../task/open-children.ts'
 import { getTask, getTasks, lastInLine, type Task, TERMINAL } from '../task/task.ts'
 import { callIdsOf } from './conversation.ts'
 import { type End, endTask } from './end.ts'
@@ -37,13 +37,17 @@ const stop = async (task: Task, how: End, clock: Clock): Promise<Task> => {
   return TERMINAL.includes(last.status) ? last : endTree(last, how, clock)
 }
 
-/** Cancels what a task has started and nobody waits for any more; not who goes on in its place. */
+/**
+ * Cancels what an ended task has started and nobody waits for any more; not who goes on in its
+ * place, nor what was detached from it, if it came to a good end.
+ */
 export const cancelBelow = async (task: Task, clock: Clock = systemClock): Promise<void> => {
   const below = await startedBy(task)
   if (await livesAgain(task)) return
+  const goesOn = (started: Task) =>
+    started.id === task.handoverTo || (task.status === 'COMPLETED' && isDetached(started))
   for (const started of below)
-    if (started.id !== task.handoverTo && !TERMINAL.includes(started.status))
-      await cancelTask(started, { clock })
+    if (!TERMINAL.includes(started.status) && !goesOn(started)) await cancelTask(started, { clock })
 }
 
 /**
@@ -85,5 +89,7 @@ const endOne = async (task: Task, how: End, clock: Clock): Promise<Task> => {
  */
 const startedBy = async (task: Task): Promise<Task[]> => {
   const [open, last] = await Promise.all([listOpen(task.id), lastEntry(task.id)])
-  return getTasks([...new Set([...open, ...(last ? callIdsOf(last).map(spawnedId) : [])])])
+  return getTasks([
+    ...new Set([...open, ...(last ? callIdsOf(last).map(id => spawnedId(id)) : [])]),
+  ])
 }

@@ -1,16 +1,19 @@
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
 import { DUE_ATTRIBUTES, dueIndex } from '../data/due.ts'
-import type { Where } from '../data/expression.ts'
+import { is, type Where } from '../data/expression.ts'
 import * as table from '../data/table.ts'
 import { moveTask } from '../task/move.ts'
-import { allEnded, childMarker } from '../task/open-children.ts'
+import { isDetached, markersOf, noneLeft } from '../task/open-children.ts'
 import { Task, taskKey } from '../task/task.ts'
 import { wake } from './wake.ts'
 
+import { wakeWaiters } from './waits-for.ts'
 /** When the sweeper looks whether an ended child's parent was told. */
 const REPORT_GRACE_MS = 60_000
 
 /** The ways in which a task ends, and what its event says of each. */
+/** By how much the clocks of two functions may differ. */
+const CLOCKS_DIFFER_MS = 60_000
 const EVENT_OF = {
   COMPLETED: 'completed',
   FAILED: 'failed',
@@ -26,8 +29,8 @@ export type End = {
 }
 
 /**
- * Ends a task, on a condition, and tells its parent. The child's marker goes in the same
- * transaction; whoever then finds no marker left wakes the parent. False where the condition fails,
+ * Ends a task, on a condition, and tells its parent. The child's markers go in the same
+ * transaction; whoever then finds none left of its call wakes the parent. False where the condition fails,
  * or where the task has moved since it was read.
  */
 export const endTask = async (
@@ -50,11 +53,12 @@ export const endTask = async (
       remove: ['leaseUntil', ...(task.parentId ? [] : DUE_ATTRIBUTES)],
       event: { type, ...(by ? { by } : {}), ...(detail ? { detail } : {}) },
       where,
-      also: task.parentId ? [{ remove: childMarker(task.parentId, task.id) }] : [],
+      also: [...markersOf(task).map(({ key }) => ({ remove: key })), ...notices],
     },
     clock,
   )
-  if (moved && task.parentId) await reportToParent(task, clock)
+  if (moved) await announce(notices)
+  if (moved && task.parentId) await reportToParent({ ...task, ...set }, clock)
   return moved
 }
 
@@ -63,6 +67,25 @@ export const endTask = async (
  * sweeper's list; may be done again.
  */
 export const reportToParent = async (task: Task, clock: Clock = systemClock): Promise<void> => {
-  if (task.parentId && (await allEnded(task.parentId))) await wake(task.parentId, clock)
-  await table.update(Task, taskKey(task.id), { remove: DUE_ATTRIBUTES })
+  if (task.parentId && (await concernsParent(task, clock))) await wake(task.parentId, clock)
+  const told = { remove: DUE_ATTRIBUTES }
+  const { ok } = await table.update(Task, taskKey(task.id), told, {
+    where: { isWaitedFor: is.absent },
+  })
+  if (ok) return
+  await wakeWaiters(task.id, clock)
+  await table.update(Task, taskKey(task.id), told)
+}
+
+/**
+ * Whether the parent has to look: of children that a call waits for, after the last one, and after
+ * each once the call may have been answered without them; of others, where it hears of their ends.
+ */
+const concernsParent = async (task: Task, clock: Clock): Promise<boolean> => {
+  const { parentId, spawn, handoverTo } = task
+  if (!parentId || !spawn || isDetached(task)) return false
+  const { awaited, awaitedUntil, callId } = spawn
+  if (!awaited) return handoverTo === undefined
+  const late = awaitedUntil !== undefined && awaitedUntil <= isoIn(CLOCKS_DIFFER_MS, clock)
+  return late ? handoverTo === undefined : noneLeft(parentId, callId)
 }

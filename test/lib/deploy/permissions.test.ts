@@ -12,7 +12,7 @@ import { principalKey } from '../../../lib/principal/principal.ts'
 import { seenKey, sessionKey } from '../../../lib/principal/session.ts'
 import { layerKey } from '../../../lib/settings/layer.ts'
 import { ledgerKey } from '../../../lib/task/ledger.ts'
-import { childMarker } from '../../../lib/task/open-children.ts'
+import { markerKey } from '../../../lib/task/open-children.ts'
 import { taskIndexes, taskKey } from '../../../lib/task/task.ts'
 import { type Access, allows, targetsOf } from './iam.ts'
 
@@ -138,7 +138,7 @@ describe('an operation', () => {
   it('touches no task, no media and no workflow unless it says so', () => {
     const spec = named('tool-calculator-calculate')
     for (const action of [...WRITES, 'GetItem', 'Query'])
-      for (const key of [taskKey(task), ledgerKey(task), childMarker(task, task)])
+      for (const key of [taskKey(task), ledgerKey(task), markerKey(task, call, task)])
         expect(may(spec, rows(action, key))).toBe(false)
     expect(may(spec, rows('GetItem', { pk: newId('media') }))).toBe(false)
     expect(may(spec, object('GetObject', `media/${user}/${newId('media')}`))).toBe(false)

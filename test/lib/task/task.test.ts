@@ -14,7 +14,7 @@ import {
   ledgerKey,
   MAX_TREE_STEPS,
 } from '../../../lib/task/ledger.ts'
-import { allEnded, childMarker, listOpen } from '../../../lib/task/open-children.ts'
+import { listMarkers, listOpen, markersOf, noneLeft } from '../../../lib/task/open-children.ts'
 import {
   getTask,
   moveOf,
@@ -30,7 +30,7 @@ import { useLocalTable } from '../../local-table.ts'
 
 useLocalTable()
 
-const make = async (place?: Pick<Task, 'rootId' | 'parentId' | 'lineage' | 'depth'>) =>
+const make = async (place?: Pick<Task, 'rootId' | 'parentId' | 'lineage' | 'depth' | 'spawn'>) =>
   (await createTask({ id: newId('task'), agent, prompt: 'Hello', ...(place ? { place } : {}) }))
     .task
 
@@ -126,14 +126,41 @@ describe('a tree’s ledger', () => {
 })
 
 describe('a parent', () => {
-  it('has open children until the last one’s marker is gone', async () => {
+  const under = (parent: Task, spawn: NonNullable<Task['spawn']>) =>
+    make({
+      rootId: parent.rootId,
+      parentId: parent.id,
+      lineage: [...parent.lineage, parent.id],
+      depth: parent.depth + 1,
+      spawn,
+    })
+  const end = async (task: Task) => {
+    for (const { key } of markersOf(task)) await table.remove(key)
+  }
+
+  it('has open children of a call until the last one’s marker is gone, whatever others do', async () => {
     const root = await make()
-    const place = { rootId: root.id, parentId: root.id, lineage: [root.id], depth: 1 }
-    const [one, other] = [await make(place), await make(place)]
-    expect((await listOpen(root.id)).sort()).toEqual([one.id, other.id].sort())
-    await table.remove(childMarker(root.id, one.id))
-    expect(await allEnded(root.id)).toBe(false)
-    await table.remove(childMarker(root.id, other.id))
-    expect(await allEnded(root.id)).toBe(true)
+    const [callId, otherId] = [newId('call'), newId('call')]
+    const terms = { callId, awaited: true, attention: true }
+    const [one, other] = [await under(root, terms), await under(root, terms)]
+    const third = await under(root, { ...terms, callId: otherId })
+    expect((await listOpen(root.id)).sort()).toEqual([one.id, other.id, third.id].sort())
+    await end(one)
+    expect(await noneLeft(root.id, callId)).toBe(false)
+    await end(other)
+    expect(await noneLeft(root.id, callId)).toBe(true)
+    expect(await noneLeft(root.id, otherId)).toBe(false)
+  })
+
+  it('and all above it know of a child that was detached, since each of them may end first', async () => {
+    const root = await make()
+    const callId = newId('call')
+    const middle = await under(root, { callId, awaited: false, attention: true })
+    const leaf = await under(middle, { callId, awaited: false, attention: false })
+    expect(await listOpen(root.id)).toEqual([middle.id, leaf.id].sort())
+    expect(await listOpen(middle.id)).toEqual([leaf.id])
+    await end(leaf)
+    expect(await listMarkers(middle.id)).toEqual([])
+    expect(await listOpen(root.id)).toEqual([middle.id])
   })
 })
