@@ -36,6 +36,11 @@ export const CallResult = z.object({
   children: z.array(idOf('task')).optional(),
   handover: idOf('task').optional(),
 })
+  waitUntil: z.iso.datetime().optional(),
+  reports: z.boolean().optional(),
+  isElsewhere: z.boolean().optional(),
+  beside: z.array(idOf('task')).optional(),
+  fetched: z.array(idOf('task')).optional(),
 export type CallResult = z.infer<typeof CallResult>
 
 /** One request to run an operation, and its receipt. */

@@ -13,6 +13,16 @@ export type Result = {
   media?: readonly (Id<'media'> | Uint8Array | Blob)[]
   /** The tasks whose ends the model's answer waits for. */
   children?: readonly Id<'task'>[]
+  /** When the answer comes at the latest, ISO 8601: those that still run then run beside the task. */
+  waitUntil?: string
+  /** The answer tells of each what the platform knows; otherwise, what they said. */
+  reports?: boolean
+  /** They are no children of this task: it has begun to wait for them (`workflow/waits-for.ts`). */
+  isElsewhere?: boolean
+  /** Children that run beside the task, which is told when each has ended. */
+  beside?: readonly Id<'task'>[]
+  /** Tasks of whose ends this very result tells, so that nothing else needs to. */
+  fetched?: readonly Id<'task'>[]
   /** The task that goes on in this one's place: this one completes with `content`. */
   handover?: Id<'task'>
 }
@@ -28,6 +38,11 @@ export type ToolResult = {
 
 /** Stored with the result, what is no id would make its record one that can't be read. */
 const References = z.object({
+  waitUntil?: string
+  reports?: boolean
+  isElsewhere?: boolean
+  beside?: Id<'task'>[]
+  fetched?: Id<'task'>[]
   media: z.array(idOf('media')).exactOptional(),
   children: z.array(idOf('task')).exactOptional(),
   handover: idOf('task').exactOptional(),
@@ -36,6 +51,11 @@ const References = z.object({
 const RESULT = Symbol.for('espalier.result')
 
 /** Returned from `execute` where the model's answer is not all that there is to say. */
+  waitUntil: z.iso.datetime().exactOptional(),
+  reports: z.boolean().exactOptional(),
+  isElsewhere: z.boolean().exactOptional(),
+  beside: z.array(idOf('task')).exactOptional(),
+  fetched: z.array(idOf('task')).exactOptional(),
 export const result = (value: Result): Result =>
   Object.defineProperty({ ...value }, RESULT, { value: true })
 
@@ -56,7 +76,9 @@ export const toResult = async (value: unknown, keep: Keeper): Promise<ToolResult
     if (mediaId) made.push(mediaId)
     return json
   }
-  const { content, data, media, children, handover } = isResult(value) ? value : { content: value }
+  const { content, data, media, question, ...said }: Result = isResult(value)
+    ? value
+    : { content: value }
   const text = toText(await serialize(content, keepBytes))
   const shown = data === undefined ? undefined : ((await serialize(data, keepBytes)) ?? null)
   const named: string[] = []
@@ -67,8 +89,7 @@ export const toResult = async (value: unknown, keep: Keeper): Promise<ToolResult
   const all = [...new Set([...named, ...made])]
   const references = References.safeParse({
     ...(all.length > 0 ? { media: all } : {}),
-    ...(children === undefined ? {} : { children }),
-    ...(handover === undefined ? {} : { handover }),
+    ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)),
   })
   if (!references.success)
     throw new AppError('INTERNAL', 'The tool’s result names media or tasks by what is no id.')
