@@ -1,16 +1,18 @@
 import * as z from 'zod'
+import { clearGroup } from '../../lib/agent/clear-group.ts'
 import { auditWrite } from '../../lib/audit/audit.ts'
 import { governingUser } from '../../lib/http/access.ts'
 import { demandInstance } from '../../lib/http/admin-access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
 import { authorOf } from '../../lib/http/author.ts'
 import { endpoint, reply, replyPage } from '../../lib/http/endpoint.ts'
-import { managedGroup, ownedGroup, readableGroup } from '../../lib/http/group-access.ts'
+import { managedGroup, readableGroup, removableGroup } from '../../lib/http/group-access.ts'
 import { GroupView, presentGroup } from '../../lib/http/present-group.ts'
 import { creationOf, sameRequest } from '../../lib/http/request.ts'
 import { GroupId, Name } from '../../lib/http/wire.ts'
 import type { Caller } from '../../lib/principal/caller.ts'
 import {
+  closeGroup,
   createGroup,
   deleteGroup,
   type Group,
@@ -18,6 +20,7 @@ import {
   renameGroup,
 } from '../../lib/principal/group.ts'
 import { pageGroupsOf, roleIn } from '../../lib/principal/member.ts'
+import { tools as registry } from '../tools/index.ts'
 import { memberEndpoints } from './groups/members.ts'
 
 const GroupBody = z
@@ -64,7 +67,7 @@ export const endpoints = {
       isRepeatable: true,
       body: GroupBody,
       responses: { 200: GroupView, 201: GroupView },
-      errors: ['IDEMPOTENCY_MISMATCH', 'NOT_FOUND'],
+      errors: ['IDEMPOTENCY_MISMATCH', 'NOT_FOUND', 'INVALID_STATE'],
     },
     async ({ subject: caller, body, idempotencyKey }) => {
       const { id, requestHash } = creationOf('group', {
@@ -128,15 +131,21 @@ export const endpoints = {
       path: '/api/v1/groups/{id}',
       tag,
       summary: 'End a group',
-      description: 'Not while it owns agents: delete or transfer them first.',
-      access: ownedGroup,
+      description:
+        'Not while it owns agents: delete or transfer them first. Its settings and LLM configurations go with it. Where this was cut short, whoever asked asks again to finish it.',
+      access: removableGroup,
       responses: { 200: z.object({ id: GroupId, deleted: z.literal(true) }) },
       errors: ['GROUP_HAS_AGENTS'],
     },
-    async ({ subject: { id, name }, caller }) => {
-      // Nobody reads the log of a group that has ended but who reads the instance's.
-      const entry = { ...authorOf(caller), action: 'group-deleted', target: id, from: { name } }
-      await deleteGroup(id, { also: [auditWrite('instance', entry)] })
+    async ({ subject, caller }) => {
+      const { id, name } = subject
+      if (!('endedAt' in subject)) {
+        // Nobody reads the log of a group that has ended but who reads the instance's.
+        const entry = { ...authorOf(caller), action: 'group-deleted', target: id, from: { name } }
+        await deleteGroup(subject, { by: caller.id, also: [auditWrite('instance', entry)] })
+      }
+      await clearGroup(id, Object.keys(registry))
+      await closeGroup(id)
       return reply(200, { id, deleted: true })
     },
   ),

@@ -5,13 +5,14 @@ import { type Id, idOf } from '../core/ids.ts'
 import { atVersion } from '../data/at-version.ts'
 import * as table from '../data/table.ts'
 import { transact } from '../data/transact.ts'
-import { configurationKey, LlmConfiguration } from '../llm/configuration.ts'
+import { clearConfigurations } from '../llm/configuration.ts'
 import { listKeys, revokeKey } from '../principal/key.ts'
 import { PrincipalId } from '../principal/principal.ts'
 import { layerKey } from '../settings/layer.ts'
 import { type Agent, agentKey, remainsKey } from './agent.ts'
 import { listAgentTools } from './agent-tool.ts'
 import { countsOf } from './counts.ts'
+import { clearNotes } from './note.ts'
 import { clipped, toldOf } from './told.ts'
 
 /** What stays of a deleted agent, so that its deletion can be finished, and its id not be taken. */
@@ -79,8 +80,8 @@ export const clearRemains = async (
   for (const tool of new Set([...tools, ...agentTools])) await table.remove(layerKey(tool, id))
   for (const key of await table.queryAll(Row, { pk: id }))
     if (key.sk !== remainsKey(id).sk) await table.remove(key)
-  const own = await table.queryAll(LlmConfiguration, { index: 'gsi1', pk: `${id}#llm` })
-  for (const configuration of own) await table.remove(configurationKey(configuration.id))
+  await clearNotes(id)
+  await clearConfigurations(id)
 }
 
 /** Says that nothing is left of a deleted agent but its id. */

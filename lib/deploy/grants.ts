@@ -57,6 +57,7 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
       // An agent counts for its group and its LLM configuration, and takes its own with it.
       { actions: ['UpdateItem'], keys: ['group_*', 'llm_*'] },
       { actions: ['DeleteItem'], keys: ['llm_*', 'settings#*'] },
+      { actions: ['Query', 'DeleteItem'], keys: ['notes#agent_*'] },
     ],
     lists: [
       { index: 'gsi1', keys: [...ownedBy(PRINCIPALS, 'agent'), ...ownedBy(['agent_*'], 'llm')] },
@@ -91,9 +92,12 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
   'manage-groups': {
     rows: [
       { actions: ['Query', 'PutItem', 'UpdateItem', 'DeleteItem'], keys: ['group_*'] },
-      // Whoever is taken in is someone.
-      { actions: ['ConditionCheckItem'], keys: ['user_*'] },
+      // Whoever is taken in is someone, and a group's id was never another's.
+      { actions: ['ConditionCheckItem'], keys: ['user_*', 'group_*'] },
+      // What a group has goes with it.
+      { actions: ['DeleteItem'], keys: ['llm_*', 'settings#*'] },
     ],
+    lists: [{ index: 'gsi1', keys: ownedBy(['group_*'], 'llm') }],
   },
   'manage-users': {
     // The instance has the count of its admins.
@@ -174,7 +178,13 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
   },
   bucket: { objects: [{ actions: OBJECTS, keys: ['media/*'] }] },
   links: {},
-  notes: { rows: [{ actions: [...READ_AND_WRITE, 'Query'], keys: ['notes#agent_*'] }] },
+  notes: {
+    rows: [
+      { actions: [...READ_AND_WRITE, 'Query'], keys: ['notes#agent_*'] },
+      // On condition that the agent is there: whoever keeps notes can change no agent.
+      { actions: ['ConditionCheckItem'], keys: ['agent_*'] },
+    ],
+  },
   /** Long results, of its own calls and of others'. */
   results: { objects: [{ actions: ['GetObject'], keys: ['results/call_*'] }] },
   workflow: {},

@@ -1,7 +1,7 @@
 import { notFound } from '../core/errors.ts'
-import { type Group, getGroup } from '../principal/group.ts'
+import { findGroupRemains, type Group, type GroupRemains, getGroup } from '../principal/group.ts'
 import { getMember } from '../principal/member.ts'
-import type { Permission } from '../principal/permission.ts'
+import { type Permission, relationToInstance } from '../principal/permission.ts'
 import { access, demand } from './access.ts'
 import { GroupId, UserId } from './wire.ts'
 
@@ -24,6 +24,16 @@ export const managedGroup = groupFor(
   'An owner or admin of the group, or an admin of the instance.',
 )
 export const ownedGroup = groupFor('own', 'An owner of the group, or an admin of the instance.')
+
+/** The group in the path, or what its end has left of it, for whoever ended it or an admin. */
+export const removableGroup = access({
+  ...ownedGroup,
+  find: async ({ caller, params: { id } }): Promise<Group | GroupRemains> => {
+    const remains = await findGroupRemains(id)
+    const isTheirs = remains?.endedBy === caller.id || relationToInstance(caller) !== undefined
+    return remains && isTheirs ? remains : ownedGroup.find({ caller, params: { id } })
+  },
+})
 
 const params = { id: GroupId, user_id: UserId }
 

@@ -197,6 +197,12 @@ export const deleteConfiguration = async (
   )
 }
 
+/** Takes away the configurations of an owner that is gone, the keys in them; no agent names them. */
+export const clearConfigurations = async (owner: ConfigurationOwner): Promise<void> => {
+  const own = await table.queryAll(LlmConfiguration, { index: 'gsi1', pk: `${owner}#llm` })
+  for (const { id } of own) await table.remove(configurationKey(id))
+}
+
 /**
  * What an agent that begins or ceases to name a configuration does to its count: a part of the
  * transaction that says so. It fails where the configuration is gone.

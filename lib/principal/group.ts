@@ -49,7 +49,22 @@ export const ALL_GROUPS = 'instance#group'
 export type Also = { also?: TransactionWrite[] }
 export type Page = { limit: number; cursor?: string }
 
-/** Makes a group with its first owner; the same id again gives the group that has it. */
+/** What an ended group leaves, so that its end can be finished, and its id not be taken. */
+export const GroupRemains = z.object({
+  id: idOf('group'),
+  name: z.string(),
+  endedAt: z.iso.datetime(),
+  endedBy: z.string(),
+  /** Nothing else of it is left. */
+  clearedAt: z.iso.datetime().optional(),
+})
+export type GroupRemains = z.infer<typeof GroupRemains>
+const remainsKey = (id: Id<'group'>): table.Key => ({ pk: id, sk: 'remains' })
+
+/**
+ * Makes a group with its first owner; the same id again gives the group that has it. INVALID_STATE
+ * for the id of a group that has ended.
+ */
 export const createGroup = async (
   group: Pick<Group, 'id' | 'name' | 'requestHash'>,
   { ownerId, clock = systemClock, also = [] }: { ownerId: Id<'user'>; clock?: Clock } & Also,
@@ -59,9 +74,12 @@ export const createGroup = async (
   const outcome = await transact([
     { insert: whole, key: principalKey(group.id), indexes },
     newMember(memberOf({ groupId: group.id, userId: ownerId, role: 'owner', by: ownerId }, clock)),
+    { check: remainsKey(group.id), where: { pk: is.absent } },
     ...also,
   ])
   if (outcome.ok) return { group: whole, created: true }
+  if (outcome.failed.includes(2))
+    throw new AppError('INVALID_STATE', `The group ${group.id} was made before, and ended since.`)
   return { group: await getGroup(group.id), created: false }
 }
 
@@ -89,20 +107,37 @@ export const renameGroup = async (
 }
 
 /**
- * Ends a group; GROUP_HAS_AGENTS while it owns any. Its members go after it: a row that a crash
- * leaves behind is a member of nothing.
+ * Ends a group; GROUP_HAS_AGENTS while it owns any. From here on nobody is in it, and nothing more is
+ * made for it; `clearGroup` takes away what belonged to it, and then `closeGroup` says so.
  */
-export const deleteGroup = async (id: Id<'group'>, { also = [] }: Also = {}): Promise<void> => {
-  const outcome = await transact([{ remove: principalKey(id), where: { agents: 0 } }, ...also])
-  if (!outcome.ok) {
-    const { agents } = await getGroup(id)
-    throw new AppError(
-      'GROUP_HAS_AGENTS',
-      `The group still owns ${agents} agents. Delete or transfer them first.`,
-      { details: { agents } },
-    )
-  }
-  for (const { userId } of await listMembers(id)) await table.remove(memberKey(id, userId))
+export const deleteGroup = async (
+  { id, name }: Pick<Group, 'id' | 'name'>,
+  { by, clock = systemClock, also = [] }: { by: string; clock?: Clock } & Also,
+): Promise<GroupRemains> => {
+  const remains: GroupRemains = { id, name, endedAt: isoNow(clock), endedBy: by }
+  const outcome = await transact([
+    { remove: principalKey(id), where: { agents: 0 } },
+    { insert: remains, key: remainsKey(id) },
+    ...also,
+  ])
+  if (outcome.ok) return remains
+  const { agents } = await getGroup(id)
+  throw new AppError(
+    'GROUP_HAS_AGENTS',
+    `The group still owns ${agents} agents. Delete or transfer them first.`,
+    { details: { agents } },
+  )
+}
+
+/** What is left of an ended group while something is; undefined afterwards, and before. */
+export const findGroupRemains = async (id: Id<'group'>): Promise<GroupRemains | undefined> => {
+  const remains = await table.get(GroupRemains, remainsKey(id))
+  return remains?.clearedAt === undefined ? remains : undefined
+}
+
+/** Says that nothing is left of an ended group but its id. */
+export const closeGroup = async (id: Id<'group'>, clock: Clock = systemClock): Promise<void> => {
+  await table.update(GroupRemains, remainsKey(id), { set: { clearedAt: isoNow(clock) } })
 }
 
 /** All members of a group, in the order of their ids. */

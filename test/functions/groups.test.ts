@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { listAudit } from '../../lib/audit/audit.ts'
 import { type Id, newId } from '../../lib/core/ids.ts'
+import { deleteGroup } from '../../lib/principal/group.ts'
 import { useWorld, world } from '../use-world.ts'
-import { dataOf, type Person } from '../world.ts'
+import { dataOf, type Person, snapshot } from '../world.ts'
 
 type Group = { id: Id<'group'>; name: string; role: string | null; agent_count: number }
 type Member = { user_id: string; name: string; role: string; disabled: boolean }
@@ -221,5 +222,56 @@ describe('members', () => {
     ])
     expect(codeOf(await world.request('DELETE', `${path}/${bob.id}`))).toBe('ROLE_RULE_VIOLATION')
     expect((await world.request('GET', `/api/v1/groups/${newId('group')}`)).status).toBe(404)
+  })
+})
+
+describe('what a group had', () => {
+  const SECRET = 'a-secret-of-the-group'
+
+  const furnish = async (headers: Record<string, string> = {}) => {
+    const { id, name } = dataOf<Group>(await as(ada)('POST', '/groups', { name: 'Whole' }, headers))
+    const settings = `/principals/${id}/tools/time/settings`
+    dataOf(await as(ada)('PUT', settings, { timezone: 'Europe/Rome' }))
+    const model = { name: 'Ours', provider: 'openai', model: 'gpt-5', api_key: SECRET }
+    dataOf(await as(ada)('POST', '/llm-configurations', { ...model, owner: id }))
+    dataOf(await as(ada)('POST', `/groups/${id}/members`, { user_id: bob.id }))
+    return { id, name }
+  }
+  /** The rows that are about a group, but for its log and for what says that it was there. */
+  const leftOf = async (id: string) =>
+    Object.entries(await snapshot())
+      .filter(([key, row]) => `${key} ${JSON.stringify(row)}`.includes(id))
+      .map(([key]) => key)
+      .filter(key => !key.startsWith('audit#') && key !== `${id} / remains`)
+
+  it('goes with it: settings, LLM configurations and members', async () => {
+    const { id } = await furnish()
+    expect(await leftOf(id)).toHaveLength(5)
+    dataOf(await as(ada)('DELETE', `/groups/${id}`))
+    expect(await leftOf(id)).toEqual([])
+  })
+
+  it('goes once whoever ended it asks again, where that was cut short', async () => {
+    const group = await furnish()
+    await deleteGroup(group, { by: ada.id })
+    expect((await leftOf(group.id)).length).toBeGreaterThan(3)
+    for (const person of [bob, eve])
+      expect((await as(person)('DELETE', `/groups/${group.id}`)).status).toBe(404)
+    dataOf(await as(ada)('DELETE', `/groups/${group.id}`))
+    expect(await leftOf(group.id)).toEqual([])
+    expect((await as(ada)('DELETE', `/groups/${group.id}`)).status).toBe(404)
+    const other = await furnish()
+    await deleteGroup(other, { by: ada.id })
+    dataOf(await world.request('DELETE', `/api/v1/groups/${other.id}`))
+    expect(await leftOf(other.id)).toEqual([])
+  })
+
+  it('is nobody’s again: no Idempotency-Key brings the group back', async () => {
+    const headers = { 'idempotency-key': crypto.randomUUID() }
+    const { id } = await furnish(headers)
+    await as(ada)('DELETE', `/groups/${id}`)
+    const again = await as(ada)('POST', '/groups', { name: 'Whole' }, headers)
+    expect([again.status, codeOf(again)]).toEqual([409, 'INVALID_STATE'])
+    expect(await leftOf(id)).toEqual([])
   })
 })

@@ -16,6 +16,7 @@ import {
   deleteAgent,
   findRemains,
 } from '../../../lib/agent/delete-agent.ts'
+import { addNote, readNotes } from '../../../lib/agent/note.ts'
 import { MAX_TRANSFERRED_KEYS, transferAgent } from '../../../lib/agent/transfer-agent.ts'
 import { updateAgent } from '../../../lib/agent/update-agent.ts'
 import { type AuditOwner, listAudit } from '../../../lib/audit/audit.ts'
@@ -214,6 +215,7 @@ describe('a deleted agent', () => {
   const makeWhole = async () => {
     const agent = await make()
     await changeAgentTool(agent, 'gone', { enabled: true }, author)
+    await addNote(agent.id, { callId: newId('call'), text: 'A note' })
     for (const tool of ['mail', 'gone'])
       await table.insert(row.constructor as never, { entry_key: SECRET } as never, {
         key: layerKey(tool, agent.id),
@@ -246,6 +248,7 @@ describe('a deleted agent', () => {
     if (!remains) throw new Error('It was of this version.')
     expect(await findAgent(agent.id)).toBeUndefined()
     await clearRemains(remains, ['mail'])
+    expect(await readNotes(agent.id)).toEqual([])
     expect(await findRemains(agent.id)).toEqual(remains)
     await closeRemains(remains)
     expect(await leftOf(agent)).toEqual([])

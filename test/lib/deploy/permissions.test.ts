@@ -238,6 +238,7 @@ describe('only', () => {
       'agent_*',
       'group_*',
       'llm_*',
+      'notes#agent_*',
       'open#task_*',
       'settings#*',
     ])

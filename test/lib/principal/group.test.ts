@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { clearGroup } from '../../../lib/agent/clear-group.ts'
 import { type Id, newId } from '../../../lib/core/ids.ts'
 import { transact } from '../../../lib/data/transact.ts'
 import * as groups from '../../../lib/principal/group.ts'
@@ -87,19 +88,23 @@ test('a change of a role that someone else changed meanwhile is refused', async 
   expect((await groups.getGroup(id)).owners).toBe(1)
 })
 
+const end = () => groups.deleteGroup({ id, name: 'Group' }, { by: ada })
+
 test('a group that owns agents stays, and one without goes with its members', async () => {
   await add(bob, 'member')
   await transact([groups.agentsBy(id, 1)])
-  await expect(groups.deleteGroup(id)).rejects.toMatchObject({
+  await expect(end()).rejects.toMatchObject({
     code: 'GROUP_HAS_AGENTS',
     details: { agents: 1 },
   })
   await transact([groups.agentsBy(id, -1)])
-  await groups.deleteGroup(id)
+  await end()
+  await clearGroup(id, [])
+  expect(await groups.listMembers(id)).toEqual([])
   expect(await members.roleIn(id, bob)).toBeUndefined()
   expect(await members.groupsOf(bob)).toEqual([])
   await expect(groups.getGroup(id)).rejects.toMatchObject({ code: 'NOT_FOUND' })
-  await expect(groups.deleteGroup(id)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(end()).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
 test('a member whom a crash left behind is a member of nothing', async () => {
@@ -110,7 +115,7 @@ test('a member whom a crash left behind is a member of nothing', async () => {
 })
 
 test('a group gets no agent once it has ended', async () => {
-  await groups.deleteGroup(id)
+  await end()
   expect(await transact([groups.agentsBy(id, 1)])).toEqual({ ok: false, failed: [0] })
 })
 
