@@ -23,6 +23,8 @@ export const HistoryRow = z.object({
   usage: z.object({ inputTokens: z.number(), outputTokens: z.number() }).optional(),
 })
 export type HistoryRow = z.infer<typeof HistoryRow>
+  /** The children of whose ends it tells. */
+  attention: z.array(idOf('task')).exactOptional(),
 
 export type Entry = HistoryRow & { content: UserMessage | AssistantMessage }
 

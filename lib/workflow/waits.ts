@@ -9,6 +9,7 @@ import { is } from '../data/expression.ts'
 import { storeLarge } from '../data/large.ts'
 import * as table from '../data/table.ts'
 import {
+import { noneLeft } from '../task/open-children.ts'
   finalText,
   getTasks,
   lastInLine,
@@ -18,6 +19,8 @@ import {
 } from '../task/task.ts'
 import { DEFAULT_MAX_RESULT_CHARS } from '../tool/define.ts'
 
+import { reportOf } from './report.ts'
+import { stopWaiting } from './waits-for.ts'
 /** What a step's calls come to: all answered, waiting for something, or handed over. */
 export type StepState =
   | { kind: 'answered' }
@@ -34,6 +37,9 @@ const UNREACHABLE_RETRY_MS = 5_000
 const LATE_RESULT_MS = 15 * 60_000
 
 /** Of several waits, the one that a person should see. */
+/** What reports show of what was said, all together, in characters: with the rest of them it fits. */
+const REPORTED_TEXT_CHARS = 60_000
+
 const PRECEDENCE: TaskStatus[] = [
   'PENDING_APPROVAL',
   'AWAITING_SETTLEMENT',
@@ -106,19 +112,46 @@ const lookAtResult = async (call: ToolCall, clock: Clock): Promise<Looked> => {
   if (result?.handover)
     return { state: { kind: 'handed-over', to: result.handover, content: result.content }, call }
   if (!result?.children || call.answer) return { state: ANSWERED, call }
-  const children = await lastInLine(await getTasks(result.children))
-  if (!children.every(child => TERMINAL.includes(child.status)))
-    return { state: waitingFor('AWAITING_SUB_AGENTS'), call }
-  return { state: ANSWERED, call: await writeAnswer(call, children, clock) }
+  const { waitUntil } = result
+  const children = await getTasks(result.children)
+  const isOver = waitUntil !== undefined && waitUntil <= isoNow(clock)
+  if (!isOver && (await isAwaited(call, result, children)))
+    return { state: waitingFor('AWAITING_SUB_AGENTS', waitUntil), call }
+  return { state: ANSWERED, call: await writeAnswer(call, result, { children, clock }) }
+}
+
+/**
+ * Whether there is still something to wait for: of children until those have ended who went on in
+ * their places; of a task elsewhere, until its end has ended the wait.
+ */
+const isAwaited = async (
+  call: ToolCall,
+  { isElsewhere }: CallResult,
+  children: Task[],
+): Promise<boolean> => {
+  if (isElsewhere)
+    return !children.every(hasEnded) && !(call.taskId && (await noneLeft(call.taskId, call.id)))
+  return !(await lastInLine(children)).every(hasEnded)
 }
 
 /** Puts what the children came to into the call's record: from now on it can't change. */
-const writeAnswer = async (call: ToolCall, children: Task[], clock: Clock): Promise<ToolCall> => {
-  const outputs = await Promise.all(children.map(outputOf))
-  const answer: CallResult = {
-    isError: children.every(child => child.status !== 'COMPLETED'),
-    content: await shortenText(call.id, outputs.join('\n\n'), DEFAULT_MAX_RESULT_CHARS),
-    data: { spawned_sub_task_ids: children.map(child => child.id), answered_at: isoNow(clock) },
+const writeAnswer = async (
+  call: ToolCall,
+  result: CallResult,
+  { children, clock }: { children: Task[]; clock: Clock },
+): Promise<ToolCall> => {
+  // Nobody else ends a wait whose time is up.
+  if (result.isElsewhere && call.taskId)
+    for (const { id } of children)
+      await stopWaiting({ waiterId: call.taskId, callId: call.id, targetId: id })
+  const answer = result.reports
+    ? await reportAnswer(result, children)
+    : await outputAnswer(await lastInLine(children))
+  const data = { spawned_sub_task_ids: result.children, answered_at: isoNow(clock) }
+  const shown = {
+    ...answer,
+    content: await shortenText(call.id, answer.content, DEFAULT_MAX_RESULT_CHARS),
+    ...(result.isElsewhere ? {} : { data }),
   }
   const outcome = await table.update(
     ToolCall,
@@ -139,6 +172,34 @@ const ANSWERED: StepState = { kind: 'answered' }
 
 const waitingFor = (status: TaskStatus, until?: string): StepState => ({
   kind: 'waiting',
+/** What the children said, one after the other. */
+const outputAnswer = async (children: Task[]): Promise<CallResult> => ({
+  isError: children.every(child => child.status !== 'COMPLETED'),
+  content: (await Promise.all(children.map(outputOf))).join('\n\n'),
+})
+
+/** What is known of each of them; those that still run go on beside the task. */
+const reportAnswer = async (
+  { children: ids = [], isElsewhere }: CallResult,
+  children: Task[],
+): Promise<CallResult> => {
+  const room = Math.floor(REPORTED_TEXT_CHARS / Math.max(1, children.length))
+  const reports = await Promise.all(children.map(child => reportOf(child, room)))
+  const pending = reports.filter(({ state }) => state !== 'done').map(({ task_id }) => task_id)
+  const media = [...new Set(reports.flatMap(report => report.media))]
+  return {
+    isError: false,
+    content: JSON.stringify({
+      state: pending.length > 0 ? 'pending' : 'done',
+      ...(pending.length > 0 ? { pending_task_ids: pending } : {}),
+      subagents: reports,
+    }),
+    ...(media.length > 0 ? { media } : {}),
+    fetched: ids.filter(id => !pending.includes(id)),
+    ...(isElsewhere ? {} : { beside: pending }),
+  }
+}
+
   status,
   ...(until === undefined ? {} : { until }),
 })
