@@ -1,0 +1,121 @@
+import { unmarshall } from '@aws-sdk/util-dynamodb'
+import { ENDED, type ToolCall } from '../../lib/call/tool-call.ts'
+import type { Ledger } from '../../lib/task/ledger.ts'
+import { type Task, TERMINAL } from '../../lib/task/task.ts'
+import { short } from './label.ts'
+import type { Run } from './run.ts'
+
+type Row = { pk: string; sk: string; gsi3pk?: string } & Record<string, unknown>
+type HistoryRow = Row & { role: string; usage?: { inputTokens: number; outputTokens: number } }
+
+/** Holds what is left at the end to what was promised; returns how many tasks there were. */
+export const checkEnd = (run: Run): number => {
+  const rows = run.table.items().map(item => unmarshall(item) as Row)
+  const tasks = rows.filter(({ sk }) => sk === 'task') as (Row & Task)[]
+  const calls = rows.filter(({ sk }) => sk === 'call') as (Row & ToolCall)[]
+  checkTasks(run, tasks)
+  checkLists(run, rows)
+  checkCalls(run, calls, tasks)
+  checkEffects(run, calls)
+  checkHistory(run, rows, tasks)
+  checkSpending(run, rows, tasks)
+  for (const { name, state } of run.machine.running())
+    run.violate(`the execution ${short(name)} is still in ${state}`)
+  return tasks.length
+}
+
+const checkTasks = ({ violate }: Run, tasks: Task[]): void => {
+  for (const { id, status, leaseUntil } of tasks) {
+    if (!TERMINAL.includes(status)) violate(`${short(id)} is left ${status}`)
+    else if (leaseUntil !== undefined) violate(`${short(id)} is ${status}, and still held`)
+  }
+}
+
+/** Nothing is left that anyone would wait for, or look after. */
+const checkLists = ({ violate }: Run, rows: Row[]): void => {
+  for (const { pk, sk, gsi3pk } of rows) {
+    if (pk.startsWith('open#')) violate(`the marker ${short(`${pk}/${sk}`)} is left`)
+    if (gsi3pk !== undefined) violate(`${short(pk)} is still in the list of what is due`)
+  }
+}
+
+const checkCalls = (run: Run, calls: (Row & ToolCall)[], tasks: Task[]): void => {
+  const ended = new Set(tasks.filter(({ status }) => TERMINAL.includes(status)).map(({ id }) => id))
+  for (const { id, status, taskId, effect, deadlineAt = '', result } of calls) {
+    if (ENDED.includes(status)) {
+      if (result === undefined) run.violate(`${short(id)} is ${status} without a result`)
+      continue
+    }
+    const isOver = deadlineAt <= new Date(run.clock.now()).toISOString()
+    // Nobody waits for it any more; whoever looks at it is told.
+    const isAbandoned = taskId === undefined ? effect === 'read' : ended.has(taskId)
+    if (status === 'STARTED' && isOver && isAbandoned) continue
+    run.violate(`${short(id)} is left ${status}`)
+  }
+}
+
+/** Each once at most, and what a person was asked about only as that person approved it. */
+const checkEffects = ({ effects, people, violate }: Run, calls: ToolCall[]): void => {
+  const once = effects.filter(({ effect }) => effect === 'once')
+  for (const [by, of] of [
+    ['callId', (done: (typeof once)[number]) => done.callId],
+    ['text', (done: (typeof once)[number]) => done.text],
+  ] as const) {
+    const counts = new Map<string, number>()
+    for (const done of once) counts.set(of(done), (counts.get(of(done)) ?? 0) + 1)
+    for (const [value, count] of counts)
+      if (count > 1) violate(`once ran ${count} times, by its ${by}: ${short(value)}`)
+  }
+  for (const { callId, operation, text, at } of effects.filter(({ operation }) =>
+    operation.startsWith('gated'),
+  )) {
+    const isApproved = people.approvals.some(
+      approval => approval.callId === callId && approval.text === text && approval.at <= at,
+    )
+    if (!isApproved) violate(`${operation} ${text} of ${short(callId)} ran, and nobody approved it`)
+    const status = calls.find(({ id }) => id === callId)?.status
+    if (status === 'REJECTED' || status === 'EXPIRED')
+      violate(`${short(callId)} is ${status}, and it ran`)
+  }
+}
+
+const checkHistory = ({ violate }: Run, rows: Row[], tasks: Task[]): void => {
+  for (const { id } of tasks) {
+    const places = rows
+      .filter(({ pk, sk }) => pk === id && sk.startsWith('history#'))
+      .map(({ seq }) => Number(seq))
+      .sort((one, other) => one - other)
+    if (places.some((seq, index) => seq !== index))
+      violate(`the history of ${short(id)} has a gap: ${places}`)
+  }
+}
+
+/**
+ * The ledger holds what models reported. A tick may die between an answer and its booking, and then
+ * that answer is in no history either: so at least what stands in the histories, at most what was
+ * answered. A request that got no answer is a step all the same.
+ */
+const checkSpending = ({ spent, asked, violate }: Run, rows: Row[], tasks: Task[]): void => {
+  for (const { id } of tasks.filter(({ id, rootId }) => id === rootId)) {
+    const tree = new Set<string>(tasks.filter(({ rootId }) => rootId === id).map(({ id }) => id))
+    const ledger = rows.find(({ pk }) => pk === `ledger#${id}`) as unknown as Ledger | undefined
+    if (!ledger) {
+      violate(`${short(id)} has no ledger`)
+      continue
+    }
+    const kept = (rows as HistoryRow[]).filter(
+      ({ pk, role, usage }) => tree.has(pk) && role === 'assistant' && usage,
+    )
+    for (const what of ['inputTokens', 'outputTokens'] as const) {
+      const least = kept.reduce((sum, { usage }) => sum + (usage?.[what] ?? 0), 0)
+      const most = spent
+        .filter(({ taskId }) => tree.has(taskId))
+        .reduce((sum, answer) => sum + answer[what], 0)
+      if (ledger[what] < least || ledger[what] > most)
+        violate(`the ledger of ${short(id)} has ${ledger[what]} ${what}, not ${least} to ${most}`)
+    }
+    const requests = asked.filter(({ taskId }) => tree.has(taskId)).length
+    if (ledger.steps < requests)
+      violate(`the ledger of ${short(id)} has ${ledger.steps} steps of ${requests} requests`)
+  }
+}

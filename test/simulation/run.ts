@@ -1,0 +1,159 @@
+import { setLogSink } from '../../lib/core/log.ts'
+import { checkEnd } from './check.ts'
+import { type Clock, createClock, lives } from './clock.ts'
+import { setCurrentRun } from './current.ts'
+import { createFunctions } from './functions.ts'
+import { setClock } from './globals.ts'
+import { createGateway } from './http.ts'
+import type { Input } from './label.ts'
+import { createMachine } from './machine.ts'
+import { createMishaps, type Mishap, type Mishaps } from './mishaps.ts'
+import { createPeople, type People } from './people.ts'
+import { createPhases } from './phases.ts'
+import type { EffectDone } from './probe.ts'
+import type { SaidCalls } from './prompt.ts'
+import { createRandom, type Random } from './random.ts'
+import { createScheduler, type Scheduler } from './scheduler.ts'
+import type { FakeTable } from './table.ts'
+import { createTrace, type Trace } from './trace.ts'
+import { createWatch } from './watch.ts'
+import type { World } from './world.ts'
+
+/** When every run begins; what people have set up is older. */
+export const STARTS_AT = Date.parse('2030-01-01T00:00:00.000Z')
+/** How far an index may lag behind. */
+const INDEX_LAG_MS = 10_000
+
+/** One run: everything that a seed decides. */
+export type Run = {
+  seed: number
+  agents: string[]
+  random: Random
+  clock: Clock
+  trace: Trace
+  scheduler: Scheduler
+  mishaps: Mishaps
+  table: FakeTable
+  objects: Map<string, { body: Uint8Array; contentType: string }>
+  functions: ReturnType<typeof createFunctions>
+  machine: ReturnType<typeof createMachine>
+  people: People
+  watch: ReturnType<typeof createWatch>
+  counts: { commands: number }
+  /** What operations did, what models were asked, said and reported as spent. */
+  effects: EffectDone[]
+  asked: { taskId: string; at: number }[]
+  spent: { taskId: string; inputTokens: number; outputTokens: number }[]
+  said: SaidCalls
+  violations: string[]
+  violate: (what: string) => void
+  /** A text that no other has. */
+  text: () => string
+  staleTable: (input: Input) => object
+  /** Has something go on beside everything else; what it throws is a fault of the simulation. */
+  background: (work: () => Promise<void>) => void
+}
+
+export type RunResult = {
+  seed: number
+  violations: string[]
+  mishaps: Partial<Record<Mishap, number>>
+  commands: number
+  events: number
+  tasks: number
+  virtualSeconds: number
+  hash: string
+  trace: string[]
+}
+
+/** Plays what a seed says, from the first request until nothing is left to happen. */
+export const playSeed = async (world: World, seed: number): Promise<RunResult> => {
+  const random = createRandom(seed)
+  const clock = createClock(STARTS_AT, random)
+  setClock(clock)
+  const run = createRun(world, { seed, random, clock })
+  setCurrentRun(run)
+  const restored = setLogSink(entry => noteLog(run, entry))
+  try {
+    const phases = createPhases(run, world)
+    const isOver = await run.scheduler.run(phases.idle)
+    if (!isOver) run.violate('nothing is left to happen, and it is not over')
+    const tasks = checkEnd(run)
+    return {
+      seed,
+      violations: run.violations,
+      mishaps: run.mishaps.counts,
+      commands: run.counts.commands,
+      events: run.scheduler.picked(),
+      tasks,
+      virtualSeconds: Math.round((clock.now() - STARTS_AT) / 1_000),
+      hash: run.trace.hash(),
+      trace: run.trace.lines,
+    }
+  } finally {
+    setLogSink(restored)
+    setClock(undefined)
+  }
+}
+
+const createRun = (
+  world: World,
+  { seed, random, clock }: { seed: number; random: Random; clock: Clock },
+): Run => {
+  const trace = createTrace(clock.now)
+  const violations: string[] = []
+  const violate = (what: string) => {
+    trace.add(undefined, `VIOLATION: ${what}`)
+    violations.push(what)
+  }
+  const table = world.table.clone()
+  let texts = 0
+  const run = {
+    seed,
+    agents: world.agents,
+    random,
+    clock,
+    trace,
+    scheduler: createScheduler(clock, random, trace),
+    mishaps: createMishaps(random),
+    table,
+    objects: new Map(),
+    watch: createWatch({ table, violate }),
+    counts: { commands: 0 },
+    effects: [],
+    asked: [],
+    spent: [],
+    said: new Map(),
+    violations,
+    violate,
+    text: () => `text-${++texts}`,
+    staleTable: (input: Input) =>
+      table.performLate('QueryCommand', input, { random: random.next, lagMs: INDEX_LAG_MS }),
+    background: (work: () => Promise<void>) => {
+      lives.exit(work).catch(error => violate(`the simulation failed: ${error?.stack}`))
+    },
+  } as unknown as Run
+  run.functions = createFunctions(run, world.functions)
+  run.machine = createMachine(run, world.definition)
+  run.people = createPeople(run, createGateway(world.routes))
+  return run
+}
+
+/** What the mishaps themselves lead to; an error of any other kind is a fault in the code. */
+const EXPECTED = [
+  'Lost',
+  'ProbeFailure',
+  'ProvisionedThroughputExceededException',
+  'TransactionConflictException',
+  'TransactionCanceledException',
+  'TooManyRequestsException',
+  'symbol',
+]
+
+const noteLog = (run: Run, entry: { event: string } & Record<string, unknown>): void => {
+  const { error, code, cause } = entry
+  const kind = (cause as { error?: unknown } | undefined)?.error ?? error
+  if (error === undefined || EXPECTED.includes(String(kind))) return
+  if (code !== undefined && code !== 'INTERNAL') return
+  run.violate(`${entry.event}: ${String(error)} ${JSON.stringify(cause ?? entry.stack ?? '')}`)
+}
