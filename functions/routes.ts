@@ -1,5 +1,6 @@
 import { REFERENCE_FILES } from '../lib/http/reference-page.ts'
 import type { FunctionSpec, Reach, Route, RouteTable } from '../lib/http/route-table.ts'
+import { SEAT_SECONDS } from '../lib/task/watcher.ts'
 import { operationFunction } from '../lib/tool/alias.ts'
 import { allTools } from '../lib/tool/registry.ts'
 import { TICK_TIMEOUT_SECONDS } from '../lib/workflow/definition.ts'
@@ -11,6 +12,7 @@ const HTTP_TIMEOUT_SECONDS = 29
 /** What an operation's function has beyond the operation's own time: the gate, and the receipt. */
 const OPERATION_MARGIN_SECONDS = 4
 const ADMIN_MEMORY_MB = 512
+const STREAM_MEMORY_MB = 256
 const TICK_MEMORY_MB = 1_024
 const SWEEP_MINUTES = 1
 
@@ -54,6 +56,7 @@ const ADMIN: Record<ResourceName, readonly Reach[]> = {
   ],
   keys: ['principals', 'agents', 'manage-keys', 'audit'],
   tasks: ['principals', 'agents', 'tasks', 'list-tasks', 'calls', 'workflow'],
+  'task-stream': ['principals', 'watch-tasks'],
   approvals: [
     'principals',
     'agents',
@@ -73,6 +76,11 @@ const ADMIN: Record<ResourceName, readonly Reach[]> = {
   claim: ['claim', 'admit', 'audit'],
   openapi: [],
   docs: [],
+}
+
+/** Functions that stream wait more than they compute, and run as long as somebody watches. */
+const STREAMS: Partial<Record<ResourceName, Partial<FunctionSpec>>> = {
+  'task-stream': { streams: true, memoryMb: STREAM_MEMORY_MB, timeoutSeconds: SEAT_SECONDS },
 }
 
 /** Files of packages that a function reads as they are: no bundle holds them. */
@@ -160,6 +168,7 @@ const adminOf = async (
       memoryMb: ADMIN_MEMORY_MB,
       timeoutSeconds: HTTP_TIMEOUT_SECONDS,
       ...(files ? { files } : {}),
+      ...STREAMS[resource],
     },
     routes: endpoints.flatMap(({ method, path, hasHead }) =>
       [method, ...(hasHead ? ['HEAD'] : [])].map(verb => ({

@@ -13,6 +13,7 @@ export const resources = {
   'llm-configurations': () => import('./llm-configurations.ts'),
   keys: () => import('./keys.ts'),
   tasks: () => import('./tasks.ts'),
+  'task-stream': () => import('./task-stream.ts'),
   approvals: () => import('./approvals.ts'),
   media: () => import('./media.ts'),
   'public-media': () => import('./public-media.ts'),

@@ -135,6 +135,14 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
       { index: 'gsi2', keys: ownedBy(['agent_*'], 'task') },
     ],
   },
+  'watch-tasks': {
+    rows: [
+      { actions: [...READ, 'Query'], keys: ['task_*'] },
+      { actions: READ, keys: ['call_*'] },
+      { actions: ['Query', 'UpdateItem', 'DeleteItem'], keys: ['watchers#*'] },
+    ],
+    objects: [{ actions: ['GetObject'], keys: ['large/task_*', 'large/call_*'] }],
+  },
   sweep: { lists: [{ index: 'gsi3', keys: ['open#*'] }] },
   media: {
     rows: [{ actions: READ_AND_WRITE, keys: ['media_*'] }],

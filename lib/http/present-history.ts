@@ -1,11 +1,11 @@
 import * as z from 'zod'
-import type { ToolCall } from '../call/tool-call.ts'
+import type { CallResult, ToolCall } from '../call/tool-call.ts'
 import { cut } from '../core/clip.ts'
 import { bytesOf } from '../data/large.ts'
 import { textOf, toolCalls } from '../llm/message.ts'
 import type { Entry } from '../task/history.ts'
 import { answersOf, type Conversation, callIdsOf } from '../workflow/conversation.ts'
-import { createRoom } from './room.ts'
+import { createRoom, MAX_ANSWER_BYTES } from './room.ts'
 import { CallId, Time } from './wire.ts'
 
 /** What is shown of a text in an entry that is too long for any page, in characters. */
@@ -41,6 +41,9 @@ const CallText = z.object({
 
 export const HistoryRow = z
   .object({
+    seq: z
+      .int()
+      .describe('The place of what was said, from 0; of a tool’s answer, that of who asked.'),
     role: z.enum(['user', 'assistant', 'tool']),
     text: z.string(),
     created_at: Time.optional(),
@@ -55,33 +58,56 @@ export const HistoryRow = z
   .meta({ id: 'HistoryRow', description: 'A prompt, what the model said, or a tool’s answer.' })
 export type HistoryRow = z.infer<typeof HistoryRow>
 
-const rowsOf = async (entry: Entry, calls: Conversation['calls']): Promise<HistoryRow[]> => {
-  const { content, createdAt: created_at } = entry
-  if (content.role === 'user') return [{ role: 'user', text: content.text, created_at }]
+const rowsOf = async (entry: Entry, calls: Conversation['calls']): Promise<HistoryRow[]> => [
+  saidRow(entry),
+  ...(await answersOf(entry, calls)).flatMap((answer, index) =>
+    answer ? answerRow(entry, index, answer) : [],
+  ),
+]
+
+/** What was said, as a row. */
+const saidRow = (entry: Entry): HistoryRow => {
+  const { seq, content, createdAt: created_at } = entry
+  if (content.role === 'user') return { seq, role: 'user', text: content.text, created_at }
   const ids = callIdsOf(entry)
-  const asked = toolCalls(content)
-  const answers = (await answersOf(entry, calls)).flatMap((answer, index): HistoryRow[] => {
-    const tool = asked[index]?.toolName ?? ''
-    if (!answer) return []
-    const row = { tool, text: answer.content, is_error: answer.isError }
-    return [{ role: 'tool', call_id: ids[index], ...row }]
-  })
-  return [
-    {
-      role: 'assistant',
-      text: textOf(content),
-      tool_calls: asked.map(({ toolName, input }, index) => ({
-        call_id: ids[index],
-        tool: toolName,
-        arguments: input,
-      })),
-      model: entry.model ?? null,
-      finish_reason: entry.finishReason ?? null,
-      created_at,
-    },
-    ...answers,
-  ]
+  return {
+    seq,
+    role: 'assistant',
+    text: textOf(content),
+    tool_calls: toolCalls(content).map(({ toolName, input }, index) => ({
+      call_id: ids[index],
+      tool: toolName,
+      arguments: input,
+    })),
+    model: entry.model ?? null,
+    finish_reason: entry.finishReason ?? null,
+    created_at,
+  }
 }
+
+/** What the call at an index of an entry's step has answered, as a row. */
+const answerRow = (entry: Entry, index: number, answer: CallResult): HistoryRow => {
+  const { seq, content } = entry
+  const asked = content.role === 'assistant' ? toolCalls(content)[index] : undefined
+  return {
+    seq,
+    role: 'tool',
+    call_id: callIdsOf(entry)[index],
+    tool: asked?.toolName ?? '',
+    text: answer.content,
+    is_error: answer.isError,
+  }
+}
+
+/** What was said, as a row by itself: its texts are cut where it is too long for any answer. */
+export const presentSaid = (entry: Entry): HistoryRow => fitting(saidRow(entry))
+
+/** A tool's answer, as a row by itself. */
+export const presentAnswer = (entry: Entry, index: number, answer: CallResult): HistoryRow =>
+  fitting(answerRow(entry, index, answer))
+
+const fitting = (row: HistoryRow): HistoryRow =>
+  Buffer.byteLength(JSON.stringify(row)) > MAX_ANSWER_BYTES ? clipped(row) : row
 
 const clipped = (row: HistoryRow): HistoryRow => ({
   ...row,

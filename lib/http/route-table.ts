@@ -27,6 +27,8 @@ export type Reach =
   | 'manage-keys'
   /** The lists of what a principal's and what an agent's tasks are. */
   | 'list-tasks'
+  /** A task and its calls to read, and the seats of those who watch. */
+  | 'watch-tasks'
   /** The list of what is due. */
   | 'sweep'
   | 'read-audit'
@@ -52,6 +54,8 @@ export type FunctionSpec = {
   timeoutSeconds: number
   /** The tool whose operation it runs: its role reads this tool's settings and no other's. */
   tool?: string
+  /** Sends its response as it comes, by a way of its own: the API's gateway can't. */
+  streams?: true
   /** Files that it reads at run time, each as `package/path`: a deploy copies them beside it. */
   files?: readonly string[]
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import { AppError, ERROR_STATUS, hasCode } from '../core/errors.ts'
@@ -7,6 +8,7 @@ import { errorFields, log } from '../core/log.ts'
 import { eventOf, splitTarget } from './api/event.ts'
 import { type ApiResponse, gatewayError, responseOf } from './api/result.ts'
 import { type ApiRoute, matcherOf } from './api/route.ts'
+import type { Streamed } from './lambda.ts'
 import { bind, LOOPBACK, readBody, unbind } from './server.ts'
 
 /** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
@@ -37,6 +39,10 @@ type Options = {
     functionName: string,
     event: unknown,
   ) => Promise<{ payload: unknown; functionError?: string }>
+  /** Runs a function that streams, as the Router reaches it past the gateway. */
+  stream?: (functionName: string, event: unknown) => Promise<Streamed>
+  /** The functions that do. */
+  streaming?: ReadonlySet<string>
   port?: number
   onRequest?: (line: RequestLine) => void
   /** Pages that exist locally only; asked where no route has the path. */
@@ -50,7 +56,8 @@ type Options = {
  * form of error.
  */
 export const startApi = async (options: Options): Promise<LocalApi> => {
-  const { routes, invoke, onRequest, fallback, timeoutMs = INTEGRATION_TIMEOUT_MS } = options
+  const { routes, invoke, stream, streaming, onRequest, fallback } = options
+  const { timeoutMs = INTEGRATION_TIMEOUT_MS } = options
   const match = matcherOf(routes)
   const pages = fallback && pagesOf(fallback)
 
@@ -77,9 +84,13 @@ export const startApi = async (options: Options): Promise<LocalApi> => {
     if (body === undefined) throw tooLarge()
     const requestId = randomUUID()
     const event = eventOf({ request, ...found, body, requestId, now: new Date() })
+    response.setHeader('apigw-requestid', requestId)
+    if (stream && streaming?.has(found.route.functionName)) {
+      const streamed = await stream(found.route.functionName, event).catch(asFailure)
+      return await pass(request, response, streamed)
+    }
     const invocation = invoke(found.route.functionName, event).catch(asFailure)
     const result = await within(timeoutMs, invocation)
-    response.setHeader('apigw-requestid', requestId)
     write(request, response, result ? responseOf(result) : gatewayError(503))
   }
 
@@ -153,6 +164,25 @@ const write = (
   const length = hasBody ? { 'content-length': body.length } : {}
   response.writeHead(status, { ...headers, ...length })
   response.end(hasBody && request.method !== 'HEAD' ? body : undefined)
+}
+
+/** Sends what a function streams as it comes, until either end closes. */
+const pass = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  streamed: Streamed,
+): Promise<void> => {
+  if ('functionError' in streamed) return write(request, response, gatewayError(502))
+  const { metadata, body } = streamed
+  const { status, headers } = responseOf({ payload: metadata })
+  if (response.destroyed) {
+    body.destroy()
+    return
+  }
+  response.writeHead(status, headers)
+  response.flushHeaders()
+  // Either may go first: a client that hangs up, a function whose time is up.
+  await pipeline(body, response).catch(() => {})
 }
 
 const fail = (request: IncomingMessage, response: ServerResponse, error: unknown): void => {

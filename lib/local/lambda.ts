@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../core/errors.ts'
 import { log } from '../core/log.ts'
+import { provideAwsLambda } from './lambda/response-stream.ts'
 import {
   type FunctionError,
   functionName,
@@ -13,6 +14,7 @@ import {
   type NamedFunction,
   runOnce,
 } from './lambda/run.ts'
+import { runStream, type Streamed } from './lambda/run-stream.ts'
 import { type Invoke, serveLambda } from './lambda/server.ts'
 
 /** Lambda runs a failing event up to two more times, after one and two minutes; here soon. */
@@ -20,12 +22,17 @@ const EVENT_RETRY_DELAYS_MS = [200, 400]
 
 export type { LambdaContext } from './lambda/context.ts'
 export type { FunctionError, InvokeResult, LocalFunction } from './lambda/run.ts'
+export type { Streamed } from './lambda/run-stream.ts'
 export type { Invoke } from './lambda/server.ts'
 
 export type LocalLambda = {
   url: string
   port: number
   invoke: Invoke
+  /** Runs a function that streams; resolves when it begins to answer, or fails before. */
+  stream: (name: string, event: unknown) => Promise<Streamed>
+  /** Breaks off all streams. */
+  endStreams: () => void
   /** Invocations that have no answer yet, and accepted events that have not ended. */
   inFlight: () => number
   /** How often each function was run since the start, by name; repeats of an event count. */
@@ -43,7 +50,9 @@ export const startLambda = async ({ functions, port = 0 }: Options): Promise<Loc
   const counts: Record<string, number> = {}
   const closing = new AbortController()
   const { signal } = closing
+  const streaming = new AbortController()
   let inFlight = 0
+  provideAwsLambda()
 
   const find = (nameOrArn: string): NamedFunction => {
     const name = functionName(nameOrArn)
@@ -61,8 +70,12 @@ export const startLambda = async ({ functions, port = 0 }: Options): Promise<Loc
     }
   }
 
+  const count = ({ name }: NamedFunction) => {
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+
   const run = (target: NamedFunction, text: string, requestId: string) => {
-    counts[target.name] = (counts[target.name] ?? 0) + 1
+    count(target)
     return runOnce({ target, text, requestId, signal })
   }
 
@@ -70,6 +83,19 @@ export const startLambda = async ({ functions, port = 0 }: Options): Promise<Loc
     const target = find(nameOrArn)
     const text = serialise(event, MAX_SYNC_PAYLOAD_BYTES)
     return tracked(() => run(target, text, randomUUID()))
+  }
+
+  const stream: LocalLambda['stream'] = async (nameOrArn, event) => {
+    const target = find(nameOrArn)
+    count(target)
+    const { began, ended } = runStream({
+      target,
+      event,
+      requestId: randomUUID(),
+      signal: AbortSignal.any([signal, streaming.signal]),
+    })
+    tracked(() => ended)
+    return began
   }
 
   /** Accepts an event, to be run after this returns; throws only for its name and its size. */
@@ -85,6 +111,8 @@ export const startLambda = async ({ functions, port = 0 }: Options): Promise<Loc
   return {
     ...server,
     invoke,
+    stream,
+    endStreams: () => streaming.abort(),
     inFlight: () => inFlight,
     invocations: () => ({ ...counts }),
     close: async () => {

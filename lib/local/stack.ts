@@ -124,6 +124,10 @@ const start = async (
     await startApi({
       routes: table.routes.map(prefixed),
       invoke: lambda.invoke,
+      stream: lambda.stream,
+      streaming: new Set(
+        table.functions.filter(spec => spec.streams).map(spec => FUNCTION_PREFIX + spec.name),
+      ),
       port,
       ...(onRequest ? { onRequest } : {}),
       ...(pages ? { fallback: pages } : {}),
@@ -137,6 +141,8 @@ const start = async (
   )
   // Running functions get a moment to end; what is cut off goes on at the next start.
   closers.push(() => settled(() => lambda.inFlight()))
+  // Streams would run on for a minute.
+  closers.push(() => lambda.endStreams())
   // After all that can fail: a key that was made and never shown would be lost.
   const { newKey } = await ensureAdmin(adminKey)
   const { looked } = await sweep({ abandoned: true })

@@ -61,16 +61,29 @@ export const append = async (
 export const lastEntry = async (taskId: Id<'task'>): Promise<Entry | undefined> => {
   const last = { pk: taskId, prefix: 'history#', newestFirst: true, limit: 1 }
   const [row] = (await table.query(HistoryRow, last)).items
-  return row && withContent(row)
+  return row && entryOf(row)
 }
+
+/** The entries of a task's history from a place on, in order: so many at most. */
+export const readEntries = async (
+  taskId: Id<'task'>,
+  { from, limit }: { from: number; limit: number },
+): Promise<Entry[]> => {
+  const between = [historyKey(taskId, from).sk, LAST] as const
+  const { items } = await table.query(HistoryRow, { pk: taskId, between, limit })
+  return Promise.all(items.map(entryOf))
+}
+
+const LAST = `history#${'9'.repeat(SEQ_DIGITS)}`
 
 /** A task's whole history with its messages, in order. */
 export const readHistory = async (taskId: Id<'task'>): Promise<Entry[]> => {
   const rows = await table.queryAll(HistoryRow, { pk: taskId, prefix: 'history#' })
-  return Promise.all(rows.map(withContent))
+  return Promise.all(rows.map(entryOf))
 }
 
-const withContent = async (row: HistoryRow): Promise<Entry> => ({
+/** A row with its message. */
+export const entryOf = async (row: HistoryRow): Promise<Entry> => ({
   ...row,
   content: await loadLarge(z.union([UserMessage, AssistantMessage]), row.message),
 })

@@ -299,6 +299,7 @@ export const WALK: Record<string, Row> = {
     body: ({ agent }) => ({ agent_id: agent, prompt: 'Hello' }),
   },
   'GET /api/v1/tasks/{id}': { may: 'read', of: 'task', isDoneByAgents: true },
+  'GET /api/v1/tasks/{id}/stream': { may: 'read', of: 'task', isDoneByAgents: true },
   'GET /api/v1/tasks/{id}/history': { may: 'read', of: 'task', isDoneByAgents: true },
   'GET /api/v1/tasks/{id}/events': { may: 'read', of: 'task', isDoneByAgents: true },
   'POST /api/v1/tasks/{id}/cancel': { may: 'run', of: 'task', isDoneByAgents: true },

@@ -45,9 +45,12 @@ export const responseOf = (result: { payload: unknown; functionError?: string })
   }
 }
 
-/** API Gateway's own answer where a function failed (500) or took too long (503). */
-export const gatewayError = (status: 500 | 503): ApiResponse => {
-  const message = status === 500 ? 'Internal Server Error' : 'Service Unavailable'
+/**
+ * API Gateway's own answer where a function failed (500) or took too long (503), and that of a
+ * function URL (502).
+ */
+export const gatewayError = (status: 500 | 502 | 503): ApiResponse => {
+  const message = status === 503 ? 'Service Unavailable' : 'Internal Server Error'
   return json(status, JSON.stringify({ message }))
 }
 

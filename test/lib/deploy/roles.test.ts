@@ -38,7 +38,9 @@ beforeAll(async () => {
     table: { ...table, functions: table.functions.map(spec => ({ ...spec, module: spec.name })) },
     load: async name => {
       const { handler } = await loadFunction(specOf(name).module)
-      return { handler: (event, context) => actAs(specOf(name), () => handler(event, context)) }
+      const acting = (...given: Parameters<typeof handler>) =>
+        actAs(specOf(name), () => handler(...given))
+      return { handler: acting }
     },
   })
   guard = guardClients()
