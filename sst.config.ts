@@ -96,6 +96,7 @@ const functionMaker = async (prefix: string, { data, objects }: Stores, publicUr
     $interpolate`arn:${partition}:${service}:${region}:${accountId}:${resource}`
   // Made up from its parts: functions are told of the machine, and the machine names functions.
   const stateMachine = arn('states', `stateMachine:${stateMachineName(prefix)}`)
+  const emailSender = process.env.ESPALIER_EMAIL_SENDER ?? ''
   const values: Record<Variable, Text> = {
     ESPALIER_TABLE: data.name,
     ESPALIER_BUCKET: objects.name,
@@ -112,6 +113,7 @@ const functionMaker = async (prefix: string, { data, objects }: Stores, publicUr
     ESPALIER_OIDC_SCOPE: process.env.ESPALIER_OIDC_SCOPE ?? '',
     ESPALIER_OIDC_ALLOW: process.env.ESPALIER_OIDC_ALLOW ?? '',
     ESPALIER_CLAIM_SECRET: new sst.Secret(SIGN_IN_SECRETS.ESPALIER_CLAIM_SECRET, '').value,
+    ESPALIER_EMAIL_SENDER: emailSender,
     ESPALIER_RATE_LIMITS: process.env.ESPALIER_RATE_LIMITS ?? '',
   }
   const providerKeys = PROVIDER_SECRETS.map(({ secret, variable }) => ({
@@ -134,6 +136,8 @@ const functionMaker = async (prefix: string, { data, objects }: Stores, publicUr
       bucket: objects.arn,
       stateMachine,
       functions: arn('lambda', `function:${prefix}`),
+      identities: arn('ses', 'identity/'),
+      emailSender,
       logGroup: arn('logs', `log-group:/aws/lambda/${name}`),
     })
     return new sst.aws.Function(functionComponent(spec), {

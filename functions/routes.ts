@@ -1,6 +1,8 @@
 import { REFERENCE_FILES } from '../lib/http/reference-page.ts'
 import type { FunctionSpec, Reach, Route, RouteTable } from '../lib/http/route-table.ts'
 import { SEAT_SECONDS } from '../lib/task/watcher.ts'
+import { NOTIFY_FUNCTION } from '../lib/notification/announce.ts'
+import { ATTEMPT_TIMEOUT_MS } from '../lib/notification/limits.ts'
 import { operationFunction } from '../lib/tool/alias.ts'
 import { allTools } from '../lib/tool/registry.ts'
 import { TICK_TIMEOUT_SECONDS } from '../lib/workflow/definition.ts'
@@ -15,6 +17,8 @@ const ADMIN_MEMORY_MB = 512
 const STREAM_MEMORY_MB = 256
 const TICK_MEMORY_MB = 1_024
 const SWEEP_MINUTES = 1
+/** An attempt's longest time, with what is read and written around it. */
+const NOTIFY_TIMEOUT_SECONDS = ATTEMPT_TIMEOUT_MS / 1_000 + 15
 
 /** What each resource's function may touch; its routes stand beside what answers them. */
 const ADMIN: Record<ResourceName, readonly Reach[]> = {
@@ -35,6 +39,7 @@ const ADMIN: Record<ResourceName, readonly Reach[]> = {
     'list-tasks',
     'calls',
     'workflow',
+    'announce',
     'audit',
   ],
   'agent-templates': [
@@ -55,7 +60,8 @@ const ADMIN: Record<ResourceName, readonly Reach[]> = {
     'audit',
   ],
   keys: ['principals', 'agents', 'manage-keys', 'audit'],
-  tasks: ['principals', 'agents', 'tasks', 'list-tasks', 'calls', 'workflow'],
+  subscriptions: ['principals', 'manage-subscriptions', 'announce', 'audit'],
+  tasks: ['principals', 'agents', 'tasks', 'list-tasks', 'calls', 'workflow', 'announce'],
   'task-stream': ['principals', 'watch-tasks'],
   approvals: [
     'principals',
@@ -100,6 +106,7 @@ const WORKFLOW: readonly FunctionSpec[] = [
       'models',
       'llm-configurations',
       'read-media',
+      'announce',
     ],
     memoryMb: TICK_MEMORY_MB,
     timeoutSeconds: TICK_TIMEOUT_SECONDS,
@@ -114,9 +121,16 @@ const WORKFLOW: readonly FunctionSpec[] = [
   {
     name: 'sweep',
     module: 'workflow/sweep',
-    reach: ['tasks', 'calls', 'workflow', 'operations', 'sweep'],
+    reach: ['tasks', 'calls', 'workflow', 'operations', 'sweep', 'announce'],
     memoryMb: ADMIN_MEMORY_MB,
     timeoutSeconds: TICK_TIMEOUT_SECONDS,
+  },
+  {
+    name: NOTIFY_FUNCTION,
+    module: 'workflow/notify',
+    reach: ['notify', 'audit'],
+    memoryMb: ADMIN_MEMORY_MB,
+    timeoutSeconds: NOTIFY_TIMEOUT_SECONDS,
   },
 ]
 

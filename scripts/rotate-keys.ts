@@ -7,6 +7,7 @@ import { createTable } from '../lib/local/create-table.ts'
 import { openDataDirectory } from '../lib/local/data-directory.ts'
 import { startDynamoDb } from '../lib/local/dynamodb.ts'
 import { setEnvironment, TABLE } from '../lib/local/environment.ts'
+import { subscriptionSource } from '../lib/notification/secrets.ts'
 import { versionsOf } from '../lib/settings/keyring.ts'
 import { rotate, type Source, type Survey, settingsSource, survey } from '../lib/settings/rotate.ts'
 import { allTools } from '../lib/tool/registry.ts'
@@ -39,7 +40,7 @@ const connect = async (): Promise<() => Promise<void>> => {
   // Of the services that a local installation has, a rotation asks this one alone.
   const nowhere = 'http://127.0.0.1:9'
   setEnvironment(
-    { dynamodb: database.url, s3: nowhere, lambda: nowhere, stepFunctions: nowhere },
+    { dynamodb: database.url, s3: nowhere, lambda: nowhere, stepFunctions: nowhere, ses: nowhere },
     data.secrets,
   )
   await createTable(TABLE)
@@ -52,7 +53,7 @@ const connect = async (): Promise<() => Promise<void>> => {
 const secretSources = async (): Promise<Source[]> => {
   const declared = new Map((await allTools(tools)).map(tool => [tool.name, tool.settings]))
   const isPassword = (tool: string, key: string) => declared.get(tool)?.[key]?.type === 'password'
-  return [settingsSource(isPassword), configurationSource]
+  return [settingsSource(isPassword), configurationSource, subscriptionSource]
 }
 
 const run = async (sources: Source[]): Promise<void> => {

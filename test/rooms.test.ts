@@ -15,6 +15,7 @@ const ROOMS = [
   'llm',
   'agent',
   'media',
+  'notification',
   'call',
   'task',
   'workflow',

@@ -12,6 +12,7 @@ export const resources = {
   'agent-templates': () => import('./agent-templates.ts'),
   'llm-configurations': () => import('./llm-configurations.ts'),
   keys: () => import('./keys.ts'),
+  subscriptions: () => import('./subscriptions.ts'),
   tasks: () => import('./tasks.ts'),
   'task-stream': () => import('./task-stream.ts'),
   approvals: () => import('./approvals.ts'),

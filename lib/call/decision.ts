@@ -6,6 +6,7 @@ import { is } from '../data/expression.ts'
 import { small, storeLarge } from '../data/large.ts'
 import type * as table from '../data/table.ts'
 import { type TransactionWrite, transact } from '../data/transact.ts'
+import { outboxWrites } from '../notification/outbox.ts'
 import { descriptionOf } from './description.ts'
 import { digestOf } from './digest.ts'
 import type { Admission } from './gate.ts'
@@ -79,14 +80,18 @@ export const putUpAgain = async (
   admission: Admission,
   clock: Clock = systemClock,
 ): Promise<ToolCall> => {
+  const set = {
+    ...(await formOf(call, admission)),
+    requiresApproval: true,
+    approvalExpiresAt: approvalExpiry(clock),
+  }
+  const again = { ...call, ...set, status: 'PENDING_APPROVAL' as const }
+  const agentName = admission.agent.name
   const outcome = await moveCall(call, [call.status], 'PENDING_APPROVAL', {
-    set: {
-      ...(await formOf(call, admission)),
-      requiresApproval: true,
-      approvalExpiresAt: approvalExpiry(clock),
-    },
+    set,
     // Who decided about another form of it decided nothing about this one.
     remove: ['decidedAt', 'decidedBy'],
+    notices: await outboxWrites({ type: 'call.waiting', call: again, agentName }, clock),
   })
   return outcome.item ?? call
 }

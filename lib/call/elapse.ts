@@ -1,5 +1,6 @@
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
 import { small } from '../data/large.ts'
+import { outboxWrites } from '../notification/outbox.ts'
 import { expire, hasExpired } from './decision.ts'
 import { isOverdue, mayRunAgain } from './receipt.ts'
 import { moveCall, type ToolCall } from './tool-call.ts'
@@ -24,7 +25,13 @@ export const lose = async (call: ToolCall, clock: Clock = systemClock): Promise<
           set: { endedAt: isoNow(clock), result: small(DIED) },
           where,
         })
-      : await moveCall(call, ['STARTED'], 'UNKNOWN', { where })
+      : await moveCall(call, ['STARTED'], 'UNKNOWN', {
+          where,
+          notices: await outboxWrites(
+            { type: 'call.waiting', call: { ...call, status: 'UNKNOWN' } },
+            clock,
+          ),
+        })
   return outcome.item ?? call
 }
 

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import { AppError, notFound, otherRequest } from '../core/errors.ts'
 import { derivedId, type Id, idOf, newId } from '../core/ids.ts'
 import * as table from '../data/table.ts'
+import { outboxWrites } from '../notification/outbox.ts'
 import { type Caller, type Claim, type Credential, claimOf } from '../principal/caller.ts'
 import { useWrites } from '../principal/key-use.ts'
 import { roleKeys } from '../principal/member.ts'
@@ -60,7 +61,8 @@ export const runRequest = async (
     proposed.status === 'REQUESTED'
       ? { ...proposed, status: 'STARTED', ...startOf(operation, clock) }
       : proposed
-  const outcome = await createCall(call, { also: useWrites(caller, clock) })
+  const notices = await outboxWrites({ type: 'call.waiting', call, agentName: agent.name }, clock)
+  const outcome = await createCall(call, { also: useWrites(caller, clock), notices })
   if (!outcome.ok) {
     const first = outcome.item
     if (first?.requestHash !== requestHash) throw otherRequest()

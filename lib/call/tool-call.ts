@@ -112,13 +112,15 @@ export const argumentsOf = (call: ToolCall): Promise<Record<string, unknown>> =>
 
 export const getCall = (id: Id<'call'>) => table.get(ToolCall, callKey(id))
 
+/** Makes a call, and tells of it by `notices` or, where those are recorded already, by itself. */
 export const createCall = async (
   call: ToolCall,
-  { also = [] }: { also?: TransactionWrite[] } = {},
+  { also = [], notices = [] }: { also?: TransactionWrite[]; notices?: TransactionWrite[] } = {},
 ): Promise<table.Outcome<ToolCall>> => {
+  const made = [newCall(call), ...notices]
   // What rides along is no reason to fail: where it can't be written, the call is by itself.
-  if (also.length > 0 && (await transact([newCall(call), ...also])).ok)
-    return { ok: true, item: call }
+  if (also.length > 0 && (await transact([...made, ...also])).ok) return { ok: true, item: call }
+  if (notices.length > 0 && (await transact(made)).ok) return { ok: true, item: call }
   return table.insert(ToolCall, call, placeOf(call))
 }
 
@@ -133,9 +135,9 @@ export const listWaiting = (principalId: PrincipalId, page: { limit: number; cur
 
 /**
  * Moves a call on if it is in one of these states. `claim` makes the move one that an earlier,
- * unanswered attempt may have made already.
+ * unanswered attempt may have made already; `notices` are recorded with it, unless they already are.
  */
-export const moveCall = (
+export const moveCall = async (
   call: ToolCall,
   from: CallStatus[],
   to: CallStatus,
@@ -144,17 +146,24 @@ export const moveCall = (
     remove = [],
     where = {},
     claim,
+    notices = [],
   }: {
     set?: Partial<ToolCall>
     remove?: (keyof ToolCall)[]
     where?: object
     claim?: string
+    notices?: TransactionWrite[]
   } = {},
-) =>
-  table.update(ToolCall, callKey(call.id), moveChange(call, to, set, remove), {
-    where: { status: is.oneOf(from), ...where },
-    ...(claim ? { claim } : {}),
-  })
+): Promise<table.Outcome<ToolCall>> => {
+  const key = callKey(call.id)
+  const update = moveChange(call, to, set, remove)
+  const condition = { status: is.oneOf(from), ...where }
+  if (notices.length > 0 && (await transact([{ key, update, where: condition }, ...notices])).ok) {
+    const item = await getCall(call.id)
+    if (item) return { ok: true, item }
+  }
+  return table.update(ToolCall, key, update, { where: condition, ...(claim ? { claim } : {}) })
+}
 
 /** The change that a move writes: it puts the call into the lists where it belongs by now. */
 export const moveChange = (

@@ -23,6 +23,8 @@ const VARIABLES = {
   oidcAllow: 'ESPALIER_OIDC_ALLOW',
   /** What whoever deployed makes the first admin with, once. */
   claimSecret: 'ESPALIER_CLAIM_SECRET',
+  /** The address that e-mails come from; SES knows it, or its domain, as an identity of ours. */
+  emailSender: 'ESPALIER_EMAIL_SENDER',
   /** Other limits than the usual: `key=600, address=off`. */
   rateLimits: 'ESPALIER_RATE_LIMITS',
 } as const

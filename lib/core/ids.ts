@@ -15,6 +15,8 @@ export const ID_KINDS = [
   'session',
   'invitation',
   'llm',
+  'subscription',
+  'delivery',
 ] as const
 
 export type IdKind = (typeof ID_KINDS)[number]

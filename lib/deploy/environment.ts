@@ -13,19 +13,21 @@ export const variablesOf = (spec: Pick<FunctionSpec, 'reach' | 'tool'>): Variabl
     ESPALIER_TABLE: grants.some(({ rows, lists }) => rows || lists),
     ESPALIER_BUCKET: grants.some(({ objects }) => objects),
     ESPALIER_STATE_MACHINE_ARN: reach.includes('workflow'),
-    ESPALIER_FUNCTION_PREFIX: reach.includes('operations'),
-    // The gate, which every operation passes, opens settings.
+    ESPALIER_FUNCTION_PREFIX: reach.includes('operations') || reach.includes('announce'),
+    // The gate, which every operation passes, opens settings; notices are signed with sealed secrets.
     ESPALIER_SETTINGS_KEYS:
       reach.includes('floor') ||
       reach.includes('settings') ||
-      reach.includes('manage-llm-configurations'),
+      reach.includes('manage-llm-configurations') ||
+      tells(reach),
     // Sign-in seals what it gives to browsers with a key derived from these.
     ESPALIER_LINK_KEYS: reach.includes('links') || reach.includes('sign-in'),
     // Whoever takes sessions compares where a write comes from.
-    ESPALIER_PUBLIC_URL: reach.includes('links') || takesCallers(reach),
+    ESPALIER_PUBLIC_URL: reach.includes('links') || takesCallers(reach) || reach.includes('notify'),
     // What operations fetch with is told which hosts inside they may reach, and so is what asks
-    // models of other people's choice.
-    ESPALIER_FETCH_ALLOW: reach.includes('floor') || reach.includes('models'),
+    // models of other people's choice, and what takes or asks webhooks.
+    ESPALIER_FETCH_ALLOW: reach.includes('floor') || reach.includes('models') || tells(reach),
+    ESPALIER_EMAIL_SENDER: tells(reach),
     ESPALIER_OIDC_ISSUER: reach.includes('sign-in') || reach.includes('admit'),
     ESPALIER_OIDC_CLIENT_ID: reach.includes('sign-in'),
     ESPALIER_OIDC_CLIENT_SECRET: reach.includes('sign-in'),
@@ -36,6 +38,9 @@ export const variablesOf = (spec: Pick<FunctionSpec, 'reach' | 'tool'>): Variabl
   }
   return (Object.keys(needs) as Variable[]).filter(name => needs[name])
 }
+
+const tells = (reach: FunctionSpec['reach']): boolean =>
+  reach.includes('notify') || reach.includes('manage-subscriptions')
 
 const takesCallers = (reach: FunctionSpec['reach']): boolean =>
   ['floor', 'principals', 'sign-in'].some(word => reach.some(each => each === word))

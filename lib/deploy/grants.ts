@@ -36,7 +36,13 @@ const CALLERS: readonly Access<RowAction>[] = [
   { actions: ['UpdateItem'], keys: ['rate#*', 'seen#key_*'] },
 ]
 const CALLS: Grant = {
-  rows: [{ actions: READ_AND_WRITE, keys: ['call_*'] }],
+  rows: [
+    { actions: READ_AND_WRITE, keys: ['call_*'] },
+    // What waits on a person is told of in the same transaction: who listens, and what was told
+    // before. Where notices go, and what they are signed with, is in rows of other keys.
+    { actions: READ, keys: ['listeners#*', 'delivery_*'] },
+    { actions: ['PutItem'], keys: ['delivery_*'] },
+  ],
   objects: [
     { actions: OBJECTS, keys: ['large/call_*'] },
     // What is too long for a model to read.
@@ -143,7 +149,34 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
     ],
     objects: [{ actions: ['GetObject'], keys: ['large/task_*', 'large/call_*'] }],
   },
-  sweep: { lists: [{ index: 'gsi3', keys: ['open#*'] }] },
+  sweep: {
+    rows: [{ actions: ['UpdateItem'], keys: ['delivery_*'] }],
+    lists: [{ index: 'gsi3', keys: ['open#*', 'unsent#*'] }],
+  },
+  'manage-subscriptions': {
+    rows: [
+      { actions: [...READ_AND_WRITE, 'DeleteItem'], keys: ['subscription_*'] },
+      { actions: ['UpdateItem'], keys: ['listeners#*'] },
+      // One that tells of nothing but itself.
+      { actions: ['PutItem'], keys: ['delivery_*'] },
+    ],
+    lists: [
+      {
+        index: 'gsi1',
+        keys: [...ownedBy(PRINCIPALS, 'subscription'), ...ownedBy(['subscription_*'], 'delivery')],
+      },
+    ],
+  },
+  notify: {
+    rows: [
+      { actions: [...READ, 'UpdateItem'], keys: ['subscription_*', 'delivery_*'] },
+      // Who is gone listens no more.
+      { actions: ['UpdateItem'], keys: ['listeners#*'] },
+      // Whether a call still waits.
+      { actions: READ, keys: ['call_*'] },
+    ],
+  },
+  announce: {},
   media: {
     rows: [{ actions: READ_AND_WRITE, keys: ['media_*'] }],
     lists: [{ index: 'gsi1', keys: ownedBy(PRINCIPALS, 'media') }],

@@ -1,4 +1,5 @@
 import type { FunctionSpec } from '../http/route-table.ts'
+import { NOTIFY_FUNCTION } from '../notification/announce.ts'
 import { type Access, grantsOf } from './grants.ts'
 
 /** What permissions are about, as ARNs and the beginnings of ARNs. */
@@ -8,6 +9,10 @@ export type Targets = {
   stateMachine: string
   /** Up to the deployment's prefix: a function's name without it follows. */
   functions: string
+  /** Up to the name of an identity that SES sends for: an address, or a domain. */
+  identities: string
+  /** The address that e-mails come from; empty where none are sent. */
+  emailSender: string
   /** The function's own log group. */
   logGroup: string
 }
@@ -63,7 +68,7 @@ const objectStatements = (spec: Pick<FunctionSpec, 'reach' | 'tool'>, { bucket }
 
 const serviceStatements = (
   { reach }: Pick<FunctionSpec, 'reach'>,
-  { stateMachine, functions }: Targets,
+  { stateMachine, functions, identities, emailSender }: Targets,
 ): Statement[] => [
   ...(reach.includes('workflow')
     ? [
@@ -79,7 +84,24 @@ const serviceStatements = (
   ...(reach.includes('operations')
     ? [{ actions: ['lambda:InvokeFunction'], resources: [`${functions}tool-*`] }]
     : []),
+  ...(reach.includes('announce')
+    ? [{ actions: ['lambda:InvokeFunction'], resources: [functions + NOTIFY_FUNCTION] }]
+    : []),
+  ...(reach.includes('notify') && emailSender !== ''
+    ? [
+        {
+          actions: ['ses:SendEmail'],
+          // The address is an identity of its own, or its domain is one: SES goes by whichever is.
+          resources: [emailSender, domainOf(emailSender)].map(identity => identities + identity),
+          conditions: [
+            { test: 'StringEquals', variable: 'ses:FromAddress', values: [emailSender] },
+          ],
+        },
+      ]
+    : []),
 ]
+
+const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
 
 /**
  * Each action with every key that any grant allows it, and actions of the same keys together.

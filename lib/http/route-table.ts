@@ -25,6 +25,12 @@ export type Reach =
   | 'llm-configurations'
   | 'manage-llm-configurations'
   | 'manage-keys'
+  /** Where principals are told of what happens, with the sealed secrets of webhooks. */
+  | 'manage-subscriptions'
+  /** Tells them: posts to webhooks, sends e-mails. */
+  | 'notify'
+  /** Has what was just recorded told at once; the sweeper has the rest told. */
+  | 'announce'
   /** The lists of what a principal's and what an agent's tasks are. */
   | 'list-tasks'
   /** A task and its calls to read, and the seats of those who watch. */

@@ -13,6 +13,7 @@ export const TAGS = {
   'LLM configurations': 'Which models there are for agents, with their addresses and keys.',
   Tasks: 'Pieces of an agent’s work, from a prompt to a final response.',
   Approvals: 'Tool calls, and what people decide about them.',
+  Notices: 'Where one is told of what waits and what has ended: webhooks and e-mail.',
   Media: 'Stored files and the links to them.',
   Reference: 'This document, and a page to browse it.',
 } as const

@@ -22,6 +22,11 @@ export const MediaId = idOf('media').meta({
   description: 'The id of a stored file.',
 })
 
+export const SubscriptionId = namedId('subscription', 'SubscriptionId')
+export const DeliveryId = idOf('delivery').meta({
+  id: 'DeliveryId',
+  description: 'The id of a notice’s delivery; the receiver reads it as webhook-id.',
+})
 export const SessionId = namedId('session', 'SessionId')
 export const InvitationId = namedId('invitation', 'InvitationId')
 

@@ -9,7 +9,13 @@ export const BUCKET = 'espalier'
 export const FUNCTION_PREFIX = 'espalier-local-'
 export const STATE_MACHINE_ARN = `arn:aws:states:${REGION}:${ACCOUNT}:stateMachine:espalier-local`
 
-export type Endpoints = { dynamodb: string; s3: string; lambda: string; stepFunctions: string }
+export type Endpoints = {
+  dynamodb: string
+  s3: string
+  lambda: string
+  stepFunctions: string
+  ses: string
+}
 
 /**
  * Points this process at the embedded services, as a deploy's environment points a function at
@@ -34,6 +40,7 @@ export const setEnvironment = (endpoints: Endpoints, secrets: Secrets): void => 
     AWS_ENDPOINT_URL_S3: endpoints.s3,
     AWS_ENDPOINT_URL_LAMBDA: endpoints.lambda,
     AWS_ENDPOINT_URL_SFN: endpoints.stepFunctions,
+    AWS_ENDPOINT_URL_SESV2: endpoints.ses,
     ESPALIER_TABLE: TABLE,
     ESPALIER_BUCKET: BUCKET,
     ESPALIER_FUNCTION_PREFIX: FUNCTION_PREFIX,

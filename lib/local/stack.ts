@@ -16,6 +16,7 @@ import { ensureAdmin } from './first-admin.ts'
 import { type LocalFunction, startLambda } from './lambda.ts'
 import { startS3 } from './s3/server.ts'
 import { startScheduler } from './scheduler.ts'
+import { startSes } from './ses.ts'
 import { startStepFunctions } from './step-functions.ts'
 
 /** How long a stop waits for functions that are running. */
@@ -105,12 +106,14 @@ const start = async (
     }),
     service => service.close(),
   )
+  const ses = opened(await startSes(), service => service.close())
   setEnvironment(
     {
       dynamodb: dynamodb.url,
       s3: objects.url,
       lambda: lambda.url,
       stepFunctions: stepFunctions.url,
+      ses: ses.url,
     },
     secrets,
   )

@@ -31,6 +31,8 @@ export const PERMISSIONS = {
   'manage-agents': KEEPERS,
   /** Change the principal's own settings and model configurations. */
   'manage-settings': KEEPERS,
+  /** Say where one is told of what waits and what has ended. */
+  'manage-notices': KEEPERS,
   /** See who changed what of all this. */
   audit: KEEPERS,
   /** Make and revoke public links, delete media. */

@@ -21,6 +21,8 @@ export const RATE_LIMITS = {
   everyone: { perMinute: 300, syncEvery: 25 },
   /** A key's or session's tests of models: each is a request that somebody pays for. */
   model: { perMinute: 10, syncEvery: 1 },
+  /** A key's or session's tests of subscriptions: each is a request to an address of its choice. */
+  notice: { perMinute: 10, syncEvery: 1 },
 } as const
 export type RateLimitKind = keyof typeof RATE_LIMITS
 
@@ -113,6 +115,12 @@ export const limitModelTests = (
   clock: Clock = systemClock,
 ): Promise<void> => limit('model', `model#${keyId}`, clock)
 
+/** Counts a test of a subscription, beside the request that asks for it. */
+export const limitNoticeTests = (
+  { keyId }: Pick<Caller, 'keyId'>,
+  clock: Clock = systemClock,
+): Promise<void> => limit('notice', `notice#${keyId}`, clock)
+
 /** Counts a request of someone who has proved nothing, by address and altogether. */
 export const limitStranger = async (address: string, clock: Clock = systemClock): Promise<void> => {
   const everyone = limitsOf('everyone')
@@ -157,7 +165,7 @@ const overrides = (): Overrides => {
   return known.overrides
 }
 
-const OVERRIDE = /^(key|address|everyone|model)=([1-9]\d{0,8}|off)$/
+const OVERRIDE = /^(key|address|everyone|model|notice)=([1-9]\d{0,8}|off)$/
 
 const readOverrides = (text: string): Overrides =>
   Object.fromEntries(
@@ -166,7 +174,7 @@ const readOverrides = (text: string): Overrides =>
       if (kind === '')
         throw new AppError(
           'NOT_CONFIGURED',
-          `${variableOf('rateLimits')} must hold pairs such as "key=600, address=off", separated by commas: key, address, everyone or model, with requests a minute or "off".`,
+          `${variableOf('rateLimits')} must hold pairs such as "key=600, address=off", separated by commas: key, address, everyone, model or notice, with requests a minute or "off".`,
         )
       return [kind, value === 'off' ? value : Number(value)]
     }),

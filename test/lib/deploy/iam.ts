@@ -11,6 +11,8 @@ export const targetsOf = (functionName: string): Targets => ({
   bucket: 'arn:aws:s3:::espalier',
   stateMachine: `arn:aws:states:${PLACE}:stateMachine:espalier-test-workflow`,
   functions: `arn:aws:lambda:${PLACE}:function:espalier-test-`,
+  identities: `arn:aws:ses:${PLACE}:identity/`,
+  emailSender: 'notices@mail.example.org',
   logGroup: `arn:aws:logs:${PLACE}:log-group:/aws/lambda/espalier-test-${functionName}`,
 })
 

@@ -1,0 +1,115 @@
+import type { Id } from '../core/ids.ts'
+import type { PrincipalId } from '../principal/principal.ts'
+import type { NoticeEvent } from './event.ts'
+
+/** What of a call there is to tell; a stored call is one. Its arguments and results are not read. */
+export type NoticedCall = {
+  id: Id<'call'>
+  principalId: PrincipalId
+  agentId: Id<'agent'>
+  tool: string
+  operation: string
+  description: string
+  status: string
+  digest?: string | undefined
+  taskId?: Id<'task'> | undefined
+  rootId?: Id<'task'> | undefined
+  approvalExpiresAt?: string | undefined
+}
+
+/** What of a task there is to tell, its status the one that it moves to; a stored task is one. */
+export type NoticedTask = {
+  id: Id<'task'>
+  principalId: PrincipalId
+  agentId: Id<'agent'>
+  rootId: Id<'task'>
+  parentId?: Id<'task'> | undefined
+  generation: number
+  status: string
+  error?: { code: string } | undefined
+  handoverTo?: Id<'task'> | undefined
+}
+
+/** Something that happens, as whoever writes it down tells it. */
+export type Notice = { agentName?: string } & (
+  | { type: 'call.waiting'; call: NoticedCall }
+  /** `step` is the place in the task's history of what waits: each is told of once. */
+  | { type: 'task.waiting'; task: NoticedTask; step: number; until?: string }
+  | { type: 'task.ended'; task: NoticedTask }
+)
+
+/**
+ * Whether a notice is for people: a call that waits on one, a task that waits for an answer, the end
+ * of what somebody asked for. What a sub-agent came to, its parent is told.
+ */
+export const isForPeople = (notice: Notice): boolean => {
+  switch (notice.type) {
+    case 'call.waiting':
+      return ['PENDING_APPROVAL', 'UNKNOWN'].includes(notice.call.status)
+    case 'task.waiting':
+      return notice.task.status === 'AWAITING_INPUT'
+    case 'task.ended':
+      return notice.task.parentId === undefined
+    default:
+      return notice satisfies never
+  }
+}
+
+export const principalOf = (notice: Notice): PrincipalId =>
+  'call' in notice ? notice.call.principalId : notice.task.principalId
+
+/** What stands for what is told: told again, it is the same. */
+export const partsOf = (notice: Notice): (string | number)[] => {
+  switch (notice.type) {
+    case 'call.waiting':
+      return [notice.call.id, notice.call.status, notice.call.approvalExpiresAt ?? '']
+    case 'task.waiting':
+      return [notice.task.id, notice.task.status, notice.step]
+    case 'task.ended':
+      return [notice.task.id, notice.task.generation]
+    default:
+      return notice satisfies never
+  }
+}
+
+/**
+ * What is sent: ids, names, states and times. No arguments, results, prompts or settings: what a
+ * person decides by is read where it is decided.
+ */
+export const bodyOf = (notice: Notice, event: NoticeEvent, timestamp: string): string =>
+  JSON.stringify({ type: event, timestamp, data: dataOf(notice) })
+
+const dataOf = (notice: Notice): Record<string, unknown> => {
+  const agentName = notice.agentName ?? null
+  if (notice.type === 'call.waiting') {
+    const { call } = notice
+    return {
+      call_id: call.id,
+      status: call.status,
+      tool: call.tool,
+      operation: call.operation,
+      description: call.description,
+      agent_id: call.agentId,
+      agent_name: agentName,
+      principal_id: call.principalId,
+      task_id: call.taskId ?? null,
+      root_task_id: call.rootId ?? null,
+      expires_at: (call.status === 'UNKNOWN' ? undefined : call.approvalExpiresAt) ?? null,
+      path: `/api/v1/tool-calls/${call.id}`,
+    }
+  }
+  const { task } = notice
+  return {
+    task_id: task.id,
+    status: task.status,
+    agent_id: task.agentId,
+    agent_name: agentName,
+    principal_id: task.principalId,
+    root_task_id: task.rootId,
+    parent_task_id: task.parentId ?? null,
+    ...(notice.type === 'task.waiting'
+      ? { expires_at: notice.until ?? null }
+      : { error_code: task.error?.code ?? null, handed_over_to: task.handoverTo ?? null }),
+    path: `/api/v1/tasks/${task.id}`,
+  }
+}
