@@ -20,7 +20,7 @@ type Slim = {
   max_retries?: number | undefined
 }
 
-/** Makes an agent with the caller's own model; the same call makes the same agent. */
+/** Makes an agent with the caller's own model and limits of spending; the same call makes the same agent. */
 export const createAgentOf = async ({
   parameters,
   agent: { id: callerId },
@@ -36,6 +36,9 @@ export const createAgentOf = async ({
       systemPrompt: parameters.system_prompt,
       model: caller.model,
       maxSteps: parameters.max_steps ?? caller.maxSteps,
+      // What it may spend is its operator's to say, and no more than whoever makes it.
+      ...(caller.maxTokens === undefined ? {} : { maxTokens: caller.maxTokens }),
+      ...(caller.maxCostUsd === undefined ? {} : { maxCostUsd: caller.maxCostUsd }),
       madeBy: caller.id,
       createdAt: isoNow(clock),
       ...given(parameters),

@@ -81,6 +81,16 @@ const shopOf = async (id: string) =>
     ({ tool_class }) => tool_class === 'shop',
   )
 
+describe('an agent that is made', () => {
+  it('may spend no more than whoever made it', async () => {
+    const limits = { max_tokens: 5_000, max_cost_usd: 0.5 }
+    const headers = { 'if-match': '*' }
+    dataOf(await world.request('PATCH', `/api/v1/agents/${builder}`, { body: limits, headers }))
+    const made = await world.request('GET', `/api/v1/agents/${await make()}`)
+    expect(dataOf(made)).toMatchObject(limits)
+  })
+})
+
 describe('get_available_tools', () => {
   it('tells every tool by version 2 of its contract, and no value of a setting', async () => {
     const { version, count, tools, skills } = await answer<{
