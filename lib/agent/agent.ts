@@ -29,6 +29,9 @@ export const Agent = z.object({
   /** What one task may use, of input and output together. */
   maxTokens: z.int().optional(),
   maxCostUsd: z.number().optional(),
+  /** What a task that it is the first of may use together with all below it and in its place. */
+  maxTreeTokens: z.int().optional(),
+  maxTreeCostUsd: z.number().optional(),
   maxRetries: z.int().default(0),
   retryAfterMinutes: z.int().default(DEFAULT_RETRY_AFTER_MINUTES),
   allowFollowup: z.boolean().default(true),

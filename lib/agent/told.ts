@@ -15,6 +15,8 @@ export const toldOf = (agent: Agent): Told => ({
   max_steps: agent.maxSteps,
   max_tokens: agent.maxTokens ?? null,
   max_cost_usd: agent.maxCostUsd ?? null,
+  max_tree_tokens: agent.maxTreeTokens ?? null,
+  max_tree_cost_usd: agent.maxTreeCostUsd ?? null,
   max_retries: agent.maxRetries,
   retry_after_minutes: agent.retryAfterMinutes,
   allow_followup: agent.allowFollowup,

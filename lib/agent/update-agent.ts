@@ -7,7 +7,13 @@ import { type Agent, agentIndexes, agentKey, configurationOf } from './agent.ts'
 import { checkModel } from './counts.ts'
 import { clipped, toldOf } from './told.ts'
 
-const OPTIONAL = ['description', 'maxTokens', 'maxCostUsd'] as const
+const OPTIONAL = [
+  'description',
+  'maxTokens',
+  'maxCostUsd',
+  'maxTreeTokens',
+  'maxTreeCostUsd',
+] as const
 
 /** What an operator says anew of an agent; `null` takes away what there is. */
 export type AgentChanges = Partial<

@@ -9,6 +9,7 @@ import { errorKind } from '../core/error-kind.ts'
 import { AppError } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
 import { log } from '../core/log.ts'
+import { didYouMean } from '../core/nearest.ts'
 import { invalid } from '../core/problems.ts'
 import type { Found, Key } from '../data/table.ts'
 import type { PrincipalId } from '../principal/principal.ts'
@@ -133,7 +134,10 @@ const operationOf = (tool: Tool, name: string | undefined, agentTool: AgentTool)
   if (!Object.hasOwn(tool.operations, name))
     throw new AppError(
       'NOT_FOUND',
-      `The tool "${tool.name}" has no operation "${name}". Available: ${names}.`,
+      `The tool "${tool.name}" has no operation "${name}".${didYouMean(
+        name,
+        enabled.map(operation => operation.name),
+      )} Available: ${names}.`,
     )
   const operation = enabled.find(candidate => candidate.name === name)
   if (operation) return operation

@@ -5,7 +5,7 @@ import { marshall } from '@aws-sdk/util-dynamodb'
 export type Test =
   | { test: 'absent' }
   | { test: 'present' }
-  | { test: '<' | '<=' | '>'; value: unknown }
+  | { test: '<' | '<=' | '>' | '>='; value: unknown }
   | { test: 'in'; values: unknown[] }
   | { test: 'lacks'; values: string[] }
 
@@ -26,6 +26,7 @@ export const is = {
   below: (value: unknown): Test => ({ test: '<', value }),
   atMost: (value: unknown): Test => ({ test: '<=', value }),
   above: (value: unknown): Test => ({ test: '>', value }),
+  atLeast: (value: unknown): Test => ({ test: '>=', value }),
   oneOf: (values: unknown[]): Test => ({ test: 'in', values }),
   /** For sets of strings: none of these values is in it. */
   without: (values: string[]): Test => ({ test: 'lacks', values }),

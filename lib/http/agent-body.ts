@@ -46,7 +46,17 @@ const MaxCost = z
   .number()
   .positive()
   .max(MAX_MAX_COST_USD)
-  .describe('Kept and shown; nothing counts money yet.')
+  .describe('What one task’s own model requests may cost; then it fails. The model needs a price.')
+const MaxTreeTokens = z
+  .int()
+  .min(1)
+  .max(MAX_MAX_TOKENS)
+  .describe('What a task that is nobody’s sub-agent may use with all that it starts.')
+const MaxTreeCost = z
+  .number()
+  .positive()
+  .max(MAX_MAX_COST_USD)
+  .describe('What such a task may cost with all that it starts; all their models need a price.')
 
 /** What an operator says of an agent, beside its model. */
 const fields = {
@@ -83,6 +93,8 @@ export const NewAgentFields = z.strictObject({
   max_steps: fields.max_steps.default(DEFAULT_MAX_STEPS),
   max_tokens: MaxTokens.optional(),
   max_cost_usd: MaxCost.optional(),
+  max_tree_tokens: MaxTreeTokens.optional(),
+  max_tree_cost_usd: MaxTreeCost.optional(),
   max_retries: fields.max_retries.default(0),
   retry_after_minutes: fields.retry_after_minutes.default(DEFAULT_RETRY_AFTER_MINUTES),
   allow_followup: fields.allow_followup.default(true),
@@ -109,6 +121,8 @@ export const AgentPatch = z
     ...modelFields,
     max_tokens: MaxTokens.nullish(),
     max_cost_usd: MaxCost.nullish(),
+    max_tree_tokens: MaxTreeTokens.nullish(),
+    max_tree_cost_usd: MaxTreeCost.nullish(),
   })
   .refine(namesNoTwo, { path: ['model'], message: 'and "llm_configuration_id" can’t both be set' })
   .meta({
@@ -130,6 +144,8 @@ export const changesOf = (body: FieldsOf, caller: Caller): AgentChanges => {
     maxSteps: body.max_steps,
     maxTokens: body.max_tokens,
     maxCostUsd: body.max_cost_usd,
+    maxTreeTokens: body.max_tree_tokens,
+    maxTreeCostUsd: body.max_tree_cost_usd,
     maxRetries: body.max_retries,
     retryAfterMinutes: body.retry_after_minutes,
     allowFollowup: body.allow_followup,
@@ -151,6 +167,8 @@ type AgentFields = Partial<
     | 'description'
     | 'maxTokens'
     | 'maxCostUsd'
+    | 'maxTreeTokens'
+    | 'maxTreeCostUsd'
     | 'maxRetries'
     | 'retryAfterMinutes'
     | 'allowFollowup'

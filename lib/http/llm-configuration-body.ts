@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { ConfigurationFields } from '../llm/configuration.ts'
 import { ModelReference } from '../llm/model-reference.ts'
+import type { Rates } from '../llm/price.ts'
 import { MASK } from '../settings/layer.ts'
 import { AgentId, Name, PrincipalId } from './wire.ts'
 
@@ -19,11 +20,43 @@ export const ConfigurationOwner = z
   .union([z.literal('global'), PrincipalId, AgentId])
   .meta({ id: 'LlmConfigurationOwner', description: 'Everyone’s, a principal’s or an agent’s.' })
 
+/** More than any model asks for a million tokens, by far. */
+export const MAX_RATE_USD = 100_000
+const Rate = z.number().min(0).max(MAX_RATE_USD)
+
+export const PriceBody = z
+  .strictObject({
+    input: Rate,
+    cached_input: Rate.optional().describe(
+      'Input that the provider still had; as input, if not said.',
+    ),
+    output: Rate,
+  })
+  .meta({
+    id: 'ModelPrice',
+    description:
+      'What the model costs, in US dollars for a million tokens; it goes before any list.',
+    examples: [{ input: 2, cached_input: 0.2, output: 10 }],
+  })
+
+/** A price on the wire. */
+export const presentPrice = ({ input, cachedInput, output }: Rates): z.infer<typeof PriceBody> => ({
+  input,
+  ...(cachedInput === undefined ? {} : { cached_input: cachedInput }),
+  output,
+})
+
+const priceOf = (body: z.infer<typeof PriceBody>): Rates => {
+  const { input, cached_input: cachedInput, output } = body
+  return { input, ...(cachedInput === undefined ? {} : { cachedInput }), output }
+}
+
 const fields = {
   name: Name,
   provider: ModelReference.shape.provider,
   model: ModelReference.shape.name.describe('The model’s own name.'),
   base_url: ModelReference.shape.baseUrl.optional(),
+  price: PriceBody.optional(),
 }
 
 export const LlmConfigurationBody = z
@@ -43,6 +76,7 @@ export const LlmConfigurationPatch = z
   .strictObject({
     ...z.object(fields).partial().shape,
     base_url: fields.base_url.nullable(),
+    price: PriceBody.nullish(),
     api_key: z
       .union([ApiKey, z.literal(MASK)])
       .nullish()
@@ -57,6 +91,7 @@ export const configurationFieldsOf = (
   body: z.infer<typeof LlmConfigurationPatch>,
 ): Partial<ConfigurationFields> => {
   const { name, provider, model, base_url: baseUrl, api_key: apiKey } = body
-  const said = { name, provider, model, baseUrl, apiKey }
+  const price = body.price ? priceOf(body.price) : body.price
+  const said = { name, provider, model, baseUrl, apiKey, price }
   return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
 }

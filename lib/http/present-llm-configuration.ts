@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { LlmConfiguration } from '../llm/configuration.ts'
 import { Provider } from '../llm/model-reference.ts'
 import { MASK } from '../settings/layer.ts'
-import { ConfigurationOwner } from './llm-configuration-body.ts'
+import { ConfigurationOwner, PriceBody, presentPrice } from './llm-configuration-body.ts'
 import { LlmConfigurationId, Time } from './wire.ts'
 
 export const LlmConfigurationView = z
@@ -14,6 +14,7 @@ export const LlmConfigurationView = z
     model: z.string(),
     base_url: z.string().nullable().describe('Null: the provider’s own address.'),
     api_key: z.literal(MASK).nullable().describe('Null: the instance’s own key is used.'),
+    price: PriceBody.nullable().describe('Null: what the provider’s list says, if it is on one.'),
     agents: z.int().describe('How many agents use it.'),
     version: z.int().describe('Rises with each change; the ETag repeats it.'),
     created_at: Time,
@@ -36,6 +37,7 @@ export const presentConfiguration = (
   model: configuration.model,
   base_url: configuration.baseUrl ?? null,
   api_key: configuration.apiKey === undefined ? null : MASK,
+  price: configuration.price ? presentPrice(configuration.price) : null,
   agents: configuration.agents,
   version: configuration.version,
   created_at: configuration.createdAt,

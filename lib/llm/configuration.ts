@@ -12,6 +12,7 @@ import { MASK } from '../settings/layer.ts'
 import { encrypt } from '../settings/secret.ts'
 import { placeOf } from './configuration-key.ts'
 import { Provider } from './model-reference.ts'
+import { Rates } from './price.ts'
 
 /** Whose an LLM configuration is: everyone's, one principal's, or one agent's. */
 export const ConfigurationOwner = z.union([z.literal('global'), PrincipalId, idOf('agent')])
@@ -28,6 +29,8 @@ export const LlmConfiguration = z.object({
   baseUrl: z.string().optional(),
   /** Sealed for this configuration of this owner. */
   apiKey: z.string().optional(),
+  /** What the model costs here; absent, what its provider's list says, if it is on one. */
+  price: Rates.optional(),
   /**
    * Whether an admin of the instance chose the address: only then may it be inside, and may the
    * instance's own key go there.
@@ -58,6 +61,7 @@ export type ConfigurationFields = {
   baseUrl?: string | null
   /** In plain text; `***` keeps what there is. */
   apiKey?: string | null
+  price?: Rates | null
 }
 
 /** Whose log tells of a configuration's changes: an agent's are in its principal's. */
@@ -83,7 +87,7 @@ export const createConfiguration = async (
 ): Promise<{ configuration: LlmConfiguration; created: boolean }> => {
   if (fields.provider === 'openai-compatible' && !fields.baseUrl) throw addressNeeded()
   const now = isoNow(keeper.clock ?? systemClock)
-  const { name, provider, model, baseUrl, apiKey } = fields
+  const { name, provider, model, baseUrl, apiKey, price } = fields
   const configuration: LlmConfiguration = {
     id,
     owner,
@@ -92,6 +96,7 @@ export const createConfiguration = async (
     model,
     ...(baseUrl ? { baseUrl } : {}),
     ...(apiKey ? { apiKey: encrypt(apiKey, placeOf({ id, owner })) } : {}),
+    ...(price ? { price } : {}),
     isTrusted: keeper.isAdmin,
     agents: 0,
     version: FIRST_VERSION,
@@ -144,7 +149,7 @@ export const updateConfiguration = async (
   if ((provider ?? current.provider) === 'openai-compatible' && !baseUrlAfter(current, changes))
     throw addressNeeded()
   const isTrusted = isMoved || changes.apiKey === null ? keeper.isAdmin : current.isTrusted
-  const { baseUrl, apiKey } = changes
+  const { baseUrl, apiKey, price } = changes
   const updatedAt = isoNow(keeper.clock ?? systemClock)
   const outcome = await transact([
     {
@@ -156,12 +161,13 @@ export const updateConfiguration = async (
           model,
           baseUrl: baseUrl ?? undefined,
           apiKey: keepsKey || !apiKey ? undefined : encrypt(apiKey, placeOf({ id, owner })),
+          price: price ?? undefined,
           isTrusted,
           version: version + 1,
           updatedAt,
           updatedBy: keeper.by,
         },
-        remove: [...(baseUrl === null ? ['baseUrl'] : []), ...(apiKey === null ? ['apiKey'] : [])],
+        remove: (['baseUrl', 'apiKey', 'price'] as const).filter(field => changes[field] === null),
       },
       where: atVersion(version),
     },
@@ -251,9 +257,10 @@ const TOLD = {
   model: 'model',
   baseUrl: 'base_url',
   apiKey: 'api_key',
+  price: 'price',
 } as const
 
-type Tellable = { [Field in keyof typeof TOLD]?: string | null | undefined }
+type Tellable = { [Field in keyof typeof TOLD]?: string | Rates | null | undefined }
 
 /** What the log tells of a configuration: all of its fields, or those that a change names. */
 const told = (fields: Tellable, changes: Tellable = fields): Record<string, string | null> =>
@@ -261,6 +268,9 @@ const told = (fields: Tellable, changes: Tellable = fields): Record<string, stri
     (Object.keys(TOLD) as (keyof typeof TOLD)[]).flatMap(field => {
       if (changes[field] === undefined) return []
       const value = fields[field] ?? null
-      return [[TOLD[field], field === 'apiKey' && value !== null ? MASK : value]]
+      return [[TOLD[field], field === 'apiKey' && value !== null ? MASK : textOf(value)]]
     }),
   )
+
+const textOf = (value: string | Rates | null): string | null =>
+  typeof value === 'object' && value !== null ? JSON.stringify(value) : value

@@ -34,10 +34,12 @@ export const generate = async (
     if (hasCode(error, 'FETCH_REFUSED')) throw error
     // Once a call has begun, a broken connection is a cut-off call: the same request might break
     // at the same place for ever.
-    if (isRefusal(error) || !hasCalls(answer.collected)) throw modelError(provider, error)
+    if (isRefusal(error) || !hasCalls(answer.collected))
+      throw modelError(provider, error, { mayHaveCost: hasBegun(answer) })
     answer.finishReason = 'interrupted'
   }
-  if (answer.error !== undefined) throw modelError(provider, answer.error)
+  if (answer.error !== undefined)
+    throw modelError(provider, answer.error, { mayHaveCost: hasBegun(answer) })
   return toResponse(provider, answer)
 }
 
@@ -48,6 +50,9 @@ type Answer = {
   finishReason?: FinishReason
   error?: unknown
 }
+
+/** Whether any of the answer's own text or calls has come. */
+const hasBegun = ({ collected }: Answer): boolean => collected.drafts.length > 0
 
 const take = (answer: Answer, part: LanguageModelV4StreamPart): void => {
   switch (part.type) {
@@ -143,4 +148,4 @@ const isRefusal = (error: unknown): boolean =>
 
 /** A caller who gave up knows why; that the time was up is a failure like the provider's own. */
 const abortError = (provider: string, { reason }: AbortSignal): unknown =>
-  nameOf(reason) === 'TimeoutError' ? modelError(provider, reason) : reason
+  nameOf(reason) === 'TimeoutError' ? modelError(provider, reason, { mayHaveCost: true }) : reason

@@ -19,6 +19,8 @@ export type ModelErrorDetails = {
   is_retryable: boolean
   retry_after_seconds?: number
   kind: ModelErrorKind
+  /** The provider may have begun to answer, and may charge for that. */
+  may_have_cost?: true
 }
 
 const MESSAGES: Record<ModelErrorKind, string> = {
@@ -45,7 +47,11 @@ const RETRYABLE: readonly ModelErrorKind[] = [
  * A MODEL_ERROR from whatever a driver threw or streamed. It carries no text of the original and
  * not the original as its cause: those hold the prompt, the headers, and at times the key.
  */
-export const modelError = (provider: string, original: unknown): AppError => {
+export const modelError = (
+  provider: string,
+  original: unknown,
+  { mayHaveCost = false }: { mayHaveCost?: boolean } = {},
+): AppError => {
   const evidence = read(original)
   const kind = kindOf(evidence)
   const isSpent = /insufficient_quota|billing_hard_limit|credit balance/i.test(evidence.text)
@@ -55,12 +61,13 @@ export const modelError = (provider: string, original: unknown): AppError => {
     status: evidence.status,
     is_retryable: isRetryable && !isSpent,
     ...(retryAfter !== undefined && { retry_after_seconds: retryAfter }),
+    ...(mayHaveCost && { may_have_cost: true }),
   })
 }
 
 /** A MODEL_ERROR for an answer that broke off, or ended in an error that nobody named. */
 export const brokenAnswer = (provider: string, kind: 'gateway-error' | 'unknown'): AppError =>
-  failure(provider, kind, { status: null, is_retryable: true })
+  failure(provider, kind, { status: null, is_retryable: true, may_have_cost: true })
 
 const failure = (
   provider: string,

@@ -5,6 +5,7 @@ import type { Id } from '../core/ids.ts'
 import { dueIndex } from '../data/due.ts'
 import { is } from '../data/expression.ts'
 import { type TransactionWrite, transact } from '../data/transact.ts'
+import { nanoOf } from '../llm/price.ts'
 import { eventWrite } from './event.ts'
 import { historyKey, historyRow } from './history.ts'
 import { emptyLedger, ledgerKey, type TreeLimits } from './ledger.ts'
@@ -104,3 +105,8 @@ export const createTask = async (
   if (outcome.failed.includes(0)) return { task: await getTask(id), created: false }
   throw new AppError('INVALID_STATE', 'The task has ended and starts nothing any more.')
 }
+
+const treeLimitsOf = ({ maxTreeTokens, maxTreeCostUsd }: Agent): TreeLimits => ({
+  maxTokens: maxTreeTokens,
+  maxCost: maxTreeCostUsd === undefined ? undefined : nanoOf(maxTreeCostUsd),
+})

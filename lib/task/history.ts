@@ -4,6 +4,13 @@ import { Large, loadLarge, storeLarge } from '../data/large.ts'
 import * as table from '../data/table.ts'
 import { AssistantMessage, UserMessage } from '../llm/message.ts'
 
+/** Of all requests that were made for a row, together. */
+const Usage = z.object({
+  inputTokens: z.number(),
+  outputTokens: z.number(),
+  cachedInputTokens: z.number().optional(),
+})
+
 /**
  * One row of a task's history: what a user said, or what the model answered in one step. What
  * tools answered stands in the calls' own records, and is read from there.
@@ -16,15 +23,19 @@ export const HistoryRow = z.object({
   message: Large,
   /** Of a user's message: the platform itself says it; absent, whoever asked. */
   origin: z.literal('platform').exactOptional(),
+  /** The children of whose ends it tells. */
+  attention: z.array(idOf('task')).exactOptional(),
   createdAt: z.iso.datetime(),
   /** Of the model's answers: which model, why it stopped, what it used. */
   model: z.string().optional(),
   finishReason: z.string().optional(),
-  usage: z.object({ inputTokens: z.number(), outputTokens: z.number() }).optional(),
+  usage: Usage.optional(),
+  /** What that cost, in billionths of a dollar; absent where the model has no price. */
+  cost: z.int().optional(),
+  /** Answers with broken calls that came before this one, to the same request: for people to read. */
+  discarded: Large.optional(),
 })
 export type HistoryRow = z.infer<typeof HistoryRow>
-  /** The children of whose ends it tells. */
-  attention: z.array(idOf('task')).exactOptional(),
 
 export type Entry = HistoryRow & { content: UserMessage | AssistantMessage }
 
@@ -34,6 +45,32 @@ const SEQ_DIGITS = 6
 export const historyKey = (taskId: Id<'task'>, seq: number): table.Key => ({
   pk: taskId,
   sk: `history#${String(seq).padStart(SEQ_DIGITS, '0')}`,
+})
+
+/**
+ * What a model is told in the place of a history's beginning once it can't read all of it. The rows
+ * themselves stay as they are.
+ */
+export const SummaryRow = z.object({
+  taskId: idOf('task'),
+  /** The place in the history that was to be written when it was made: each has one at most. */
+  atSeq: z.int(),
+  /** It stands for the rows before this place, and for the summary before it. */
+  upTo: z.int(),
+  summary: Large,
+  createdAt: z.iso.datetime(),
+  model: z.string(),
+  usage: Usage,
+  cost: z.int().optional(),
+})
+export type SummaryRow = z.infer<typeof SummaryRow>
+export type Summary = SummaryRow & { text: string }
+
+// They lie before all rows of the history, so that the same query reads both, and the last one is
+// a row.
+const summaryKey = (taskId: Id<'task'>, atSeq: number): table.Key => ({
+  pk: taskId,
+  sk: `history#!${String(atSeq).padStart(SEQ_DIGITS, '0')}`,
 })
 
 type NewRow = Omit<HistoryRow, 'message' | 'role'>
@@ -74,13 +111,42 @@ export const readEntries = async (
   return Promise.all(items.map(entryOf))
 }
 
-const LAST = `history#${'9'.repeat(SEQ_DIGITS)}`
-
 /** A task's whole history with its messages, in order. */
-export const readHistory = async (taskId: Id<'task'>): Promise<Entry[]> => {
-  const rows = await table.queryAll(HistoryRow, { pk: taskId, prefix: 'history#' })
-  return Promise.all(rows.map(entryOf))
+export const readHistory = async (taskId: Id<'task'>): Promise<Entry[]> =>
+  (await readWithSummaries(taskId)).entries
+
+/** The same, with all summaries that were made of it, the latest last. */
+export const readWithSummaries = async (
+  taskId: Id<'task'>,
+): Promise<{ entries: Entry[]; summaries: Summary[] }> => {
+  const rows = await table.queryAll(z.union([SummaryRow, HistoryRow]), {
+    pk: taskId,
+    prefix: 'history#',
+  })
+  return {
+    entries: await Promise.all(rows.flatMap(row => ('upTo' in row ? [] : [entryOf(row)]))),
+    summaries: await Promise.all(rows.flatMap(row => ('upTo' in row ? [withText(row)] : []))),
+  }
 }
+
+/** Adds a summary, or returns the one that has its place. */
+export const addSummary = async (
+  row: Omit<SummaryRow, 'summary'>,
+  text: string,
+): Promise<Summary> => {
+  const whole = { ...row, summary: await storeLarge(row.taskId, text) }
+  const outcome = await table.insert(SummaryRow, whole, {
+    key: summaryKey(row.taskId, row.atSeq),
+  })
+  return withText(outcome.item ?? whole)
+}
+
+const withText = async (row: SummaryRow): Promise<Summary> => ({
+  ...row,
+  text: await loadLarge(z.string(), row.summary),
+})
+
+const LAST = `history#${'9'.repeat(SEQ_DIGITS)}`
 
 /** A row with its message. */
 export const entryOf = async (row: HistoryRow): Promise<Entry> => ({

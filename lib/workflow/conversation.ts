@@ -3,17 +3,23 @@ import { CallResult, callIdAt, callKey, ToolCall } from '../call/tool-call.ts'
 import type { Id } from '../core/ids.ts'
 import { loadLarge } from '../data/large.ts'
 import { batchGet } from '../data/table.ts'
-import type { Image } from '../llm/images.ts'
-import { type Message, toolCalls } from '../llm/message.ts'
-import { type Entry, readHistory } from '../task/history.ts'
+import { toolCalls } from '../llm/message.ts'
+import { type Entry, readWithSummaries, type Summary } from '../task/history.ts'
 
-/** A task's history with the records of all its calls. */
-export type Conversation = { entries: Entry[]; calls: Map<Id<'call'>, ToolCall> }
+/**
+ * A task's history with the records of all its calls. Of its beginning the model reads the latest
+ * of the summaries, if there are any.
+ */
+export type Conversation = {
+  entries: Entry[]
+  calls: Map<Id<'call'>, ToolCall>
+  summaries: Summary[]
+}
 
 /** Everything that a task has said and done: one query, and one batched read of its calls. */
 export const readConversation = async (taskId: Id<'task'>): Promise<Conversation> => {
-  const entries = await readHistory(taskId)
-  return { entries, calls: await readCalls(entries.flatMap(callIdsOf)) }
+  const { entries, summaries } = await readWithSummaries(taskId)
+  return { entries, calls: await readCalls(entries.flatMap(callIdsOf)), summaries }
 }
 
 /** The records of these calls that there are, in one batched read. */
@@ -58,34 +64,11 @@ export const answersOf = (
 const partsOf = ({ content }: Entry) => (content.role === 'assistant' ? toolCalls(content) : [])
 
 /**
- * The conversation as a model reads it; every call in it is followed by what it answered, and by
- * those of its images that are to be shown.
+ * What the model reads of a call, once there is an answer: not before all its children ended, or
+ * somebody answered its question.
  */
-export const messagesOf = async (
-  { entries, calls }: Conversation,
-  images: ReadonlyMap<Id<'media'>, Image> = new Map(),
-): Promise<Message[]> => {
-  const messages = await Promise.all(
-    entries.map(async (entry): Promise<Message[]> => {
-      const parts = partsOf(entry)
-      if (parts.length === 0) return [entry.content]
-      const answers = await answersOf(entry, calls)
-      const results = parts.map(({ toolCallId, toolName }, index) => ({
-        toolCallId,
-        toolName,
-        text: answers[index]?.content ?? '',
-        isError: answers[index]?.isError ?? true,
-        images: (answers[index]?.media ?? []).flatMap(id => images.get(id) ?? []),
-      }))
-      return [entry.content, { role: 'tool', results }]
-    }),
-  )
-  return messages.flat()
-}
-
-/** What the model reads of a call, once there is an answer: not before all its children ended. */
 export const answerOf = async (call: ToolCall | undefined): Promise<CallResult | undefined> => {
   if (call?.answer) return loadLarge(CallResult, call.answer)
   const result = call && (await resultOf(call))
-  return result?.children ? undefined : result
+  return result?.children || result?.question ? undefined : result
 }

@@ -7,10 +7,13 @@ import { callIdAt, getCall, newCall, type ToolCall } from '../call/tool-call.ts'
 import { clip } from '../core/clip.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { AppError, isRefusal } from '../core/errors.ts'
+import { didYouMean } from '../core/nearest.ts'
 import { wellFormed } from '../core/well-formed.ts'
 import { batchGet } from '../data/table.ts'
 import { transact } from '../data/transact.ts'
 import { type ToolCallPart, toolCalls } from '../llm/message.ts'
+import { announce } from '../notification/announce.ts'
+import { outboxWrites } from '../notification/outbox.ts'
 import type { Entry } from '../task/history.ts'
 import { type Task, taskKey } from '../task/task.ts'
 import { MAX_AWAITED_SECONDS } from '../tool/options.ts'
@@ -28,10 +31,14 @@ export const CALL_RESERVE_MS = MAX_AWAITED_SECONDS * 1_000 + 35_000
 
 type Step = { task: Task; agent: Agent; entry: Entry; catalogue: Catalogue; offers: Offers }
 
+/** Calls of one step that run side by side: each takes a function of the account's concurrency. */
+export const MAX_CALLS_AT_ONCE = 8
+
 /**
  * Brings a step's calls as far as they get on their own: those that have no record yet pass the
- * gate and get one, those that may run are run by their operations' functions, in the model's
- * order. Returns the records as they then are, or undefined where there was no time for all.
+ * gate and get one; those that may run are run by their operations' functions, in the model's
+ * order, and side by side where they only read. Returns the records as they then are, or undefined
+ * where there was no time for all.
  */
 export const runStepCalls = async (
   step: Step,
@@ -42,25 +49,46 @@ export const runStepCalls = async (
   const parts = entry.content.role === 'assistant' ? toolCalls(entry.content) : []
   const ids = callIdsOf(entry)
   const known = await readCalls(ids)
-  for (const [index, part] of parts.entries()) {
-    const id = ids[index]
-    const seen = id && known.get(id)
-    if (id === undefined || (seen && !mayStart(seen, clock))) continue
-    if (remainingMs() < CALL_RESERVE_MS) return undefined
-    const call = seen ?? (await recordCall(step, part, index, clock))
-    if (mayStart(call, clock)) await invokeOperation(call)
+  const calls: ToolCall[] = []
+  for (const [index, id] of ids.entries()) {
+    const part = parts[index]
+    const seen = known.get(id)
+    if (!seen && remainingMs() < CALL_RESERVE_MS) return undefined
+    if (seen) calls.push(seen)
+    else if (part) calls.push(await recordCall(step, part, index, clock))
   }
+  const ready = calls.filter(call => mayStart(call, clock))
+  for (const group of groupsOf(ready)) {
+    if (remainingMs() < CALL_RESERVE_MS) return undefined
+    await Promise.all(group.map(call => invokeOperation(call)))
+  }
+  if (ready.length === 0) return calls
   const after = await readCalls(ids)
   return ids.flatMap(id => after.get(id) ?? [])
 }
 
+/** Calls that may run side by side, in order: what only reads does; each other call is by itself. */
+const groupsOf = (calls: ToolCall[]): ToolCall[][] => {
+  const groups: ToolCall[][] = []
+  for (const call of calls) {
+    const last = groups.at(-1)
+    const fits = last && last.length < MAX_CALLS_AT_ONCE && [...last, call].every(isRead)
+    if (fits) last.push(call)
+    else groups.push([call])
+  }
+  return groups
+}
+
+const isRead = ({ effect }: ToolCall): boolean => effect === 'read'
+
 /** Makes the record of one call: what passed the gate, or why it didn't. */
 const recordCall = async (
-  { task, agent, entry, catalogue, offers }: Step,
+  step: Step,
   part: ToolCallPart,
   index: number,
   clock: Clock,
 ): Promise<ToolCall> => {
+  const { task, agent, entry, catalogue, offers } = step
   const origin = {
     id: callIdAt(task.id, entry.seq, index),
     meta: {},
@@ -77,9 +105,13 @@ const recordCall = async (
     operation: '',
   }
   try {
-    const values = argumentsOf(part)
+    const values = argumentsOf(part, entry)
     if (offers.isSearch(part.toolName))
-      return await writeCall(task, await searchCall(origin, asked, { catalogue, values }, clock))
+      return await writeCall(
+        step,
+        await searchCall(origin, asked, { catalogue, values }, clock),
+        clock,
+      )
     if (!offer) throw unknownTool(part.toolName, catalogue)
     const { tool, enabled, fromWire } = offer
     const { operation, rest } = splitArguments(tool, enabled, fromWire(values))
@@ -87,12 +119,12 @@ const recordCall = async (
     const found = await batchGet(gateKeys(tool.name, agent.id, agent.principalId))
     const admission = admit({ agent, tool, operation, values: rest, found })
     if (admission.operation.endsTask && callIdsOf(entry).length > 1) throw notAlone(admission)
-    return await writeCall(task, await proposeCall(origin, admission, clock))
+    return await writeCall(step, await proposeCall(origin, admission, clock), clock)
   } catch (error) {
     // A fault of the platform is no answer to the model: the tick is tried again.
     if (!isRefusal(error)) throw error
     const refusal = { content: error.message, code: error.code }
-    return writeCall(task, refusedCall(origin, asked, refusal, clock))
+    return writeCall(step, refusedCall(origin, asked, refusal, clock), clock)
   }
 }
 
@@ -100,23 +132,32 @@ const recordCall = async (
  * Writes a call's record, or finds the one that is there. A task that was cancelled, or that
  * another tick has taken, gets none: whoever ends a task finds every call that could still start.
  */
-const writeCall = async (task: Task, call: ToolCall): Promise<ToolCall> => {
-  const outcome = await transact([newCall(call), { check: taskKey(task.id), where: held(task) }])
-  if (outcome.ok) return call
+const writeCall = async (
+  { task, agent }: Pick<Step, 'task' | 'agent'>,
+  call: ToolCall,
+  clock: Clock,
+): Promise<ToolCall> => {
+  const notices = await outboxWrites({ type: 'call.waiting', call, agentName: agent.name }, clock)
+  const holds = { check: taskKey(task.id), where: held(task) }
+  const outcome = await transact([newCall(call), holds, ...notices])
+  if (outcome.ok) {
+    await announce(notices)
+    return call
+  }
   const known = outcome.failed.includes(1) ? undefined : await getCall(call.id)
   if (!known) throw LEASE_LOST
   return known
 }
 
 /** A call's arguments; one that is broken never runs, and the model is told what was wrong. */
-const argumentsOf = ({ input, state }: ToolCallPart): Record<string, unknown> => {
+const argumentsOf = ({ input, state }: ToolCallPart, entry: Entry): Record<string, unknown> => {
   switch (state) {
     case 'complete':
       return wellFormed(JSON.parse(input))
     case 'cut-off':
       throw new AppError(
         'BAD_REQUEST',
-        `The call arrived cut off after ${input.length} characters and did not run. Make it again with less in one go.`,
+        `The call arrived cut off after ${input.length} characters and did not run.${allowanceSpent(entry)} Make it again with less in one go.`,
       )
     case 'malformed':
       throw new AppError(
@@ -127,6 +168,15 @@ const argumentsOf = ({ input, state }: ToolCallPart): Record<string, unknown> =>
       return state satisfies never
   }
 }
+
+/**
+ * What an answer may have at most, where it is plain that this one had it: the provider says that
+ * it stopped for its length, and how long it was.
+ */
+const allowanceSpent = ({ finishReason, usage, discarded }: Entry): string =>
+  finishReason === 'length' && usage && usage.outputTokens > 0 && !discarded
+    ? ` The answer had spent all of the ${usage.outputTokens} tokens that one may have.`
+    : ''
 
 /** What stands beside it would be left without anyone to read its answer. */
 const notAlone = ({ operation }: Admission): AppError =>
@@ -149,5 +199,6 @@ const MAX_NAMES_CHARS = 1_000
 
 const unknownTool = (name: string, catalogue: Catalogue): AppError => {
   const names = clip([...catalogue.keys()].join(', ') || 'none', MAX_NAMES_CHARS)
-  return new AppError('NOT_FOUND', `There is no tool "${name}". You have: ${names}.`)
+  const near = didYouMean(name, [...catalogue.keys()])
+  return new AppError('NOT_FOUND', `There is no tool "${name}".${near} You have: ${names}.`)
 }

@@ -6,16 +6,18 @@ import { idOf } from '../core/ids.ts'
 import { errorFields, log } from '../core/log.ts'
 import { toolCalls } from '../llm/message.ts'
 import type { Entry } from '../task/history.ts'
-import { MAX_TREE_STEPS } from '../task/ledger.ts'
 import { getTask, type Task, TERMINAL } from '../task/task.ts'
 import type { ToolRegistry } from '../tool/registry.ts'
 import { modelOf } from './agent-model.ts'
+import { type Heard, hearAtEnd, hearOfChildren } from './attention.ts'
 import { leaveNothing } from './cancel.ts'
 import { type Conversation, readConversation } from './conversation.ts'
 import { offersOf } from './discovery.ts'
 import { startGeneration } from './execution.ts'
 import { LEASE_LOST, takeLease, withRenewal, writeHeld } from './lease.ts'
-import { MODEL_TIMEOUT_MS, modelStep } from './model-step.ts'
+import { overLimit } from './limits.ts'
+import type { ModelStep } from './model-step.ts'
+import { nextStep } from './next-step.ts'
 import { readCatalogue } from './offer.ts'
 import {
   cancelled,
@@ -29,6 +31,7 @@ import {
   retryOrFail,
   type TickOutcome,
 } from './outcome.ts'
+import { MODEL_TIMEOUT_MS } from './paid-request.ts'
 import { CALL_RESERVE_MS, runStepCalls } from './step-calls.ts'
 import { stateOfStep } from './waits.ts'
 
@@ -60,15 +63,16 @@ export const tick = async (event: TickEvent, context: TickContext): Promise<Tick
   const lease = await takeLease(event.taskId, event.generation, clock)
   if ('over' in lease) {
     // What the tick that ended it, or the one that it was taken from, did not come to.
-    const task = await getTask(event.taskId)
-    if (TERMINAL.includes(task.status)) await leaveNothing(task, clock)
+    await clearUp(event.taskId, clock)
     return outcomeOf('end')
   }
   if ('heldUntil' in lease) return outcomeOf('until', { until: lease.heldUntil })
   const { task } = lease
   try {
     if (task.ticks > MAX_TICKS_PER_GENERATION) return await continueAnew(task, clock)
-    return await withRenewal(task, () => advance(task, context, clock), clock)
+    const outcome = await withRenewal(task, () => advance(task, context, clock), clock)
+    if (outcome.outcome === 'end') await clearUp(task.id, clock)
+    return outcome
   } catch (error) {
     // Also of a lease that only seemed lost: a write landed, and its answer did not arrive.
     await release(task).catch(failure => {
@@ -79,45 +83,57 @@ export const tick = async (event: TickEvent, context: TickContext): Promise<Tick
   }
 }
 
+/** Of a task that came to its end by itself, what it has started may go on; of others nothing does. */
+const clearUp = async (taskId: Task['id'], clock: Clock): Promise<void> => {
+  const task = await getTask(taskId)
+  const isDone = task.status === 'COMPLETED' && task.handoverTo === undefined
+  if (TERMINAL.includes(task.status) && !isDone) await leaveNothing(task, clock)
+}
+
 const advance = async (taken: Task, context: TickContext, clock: Clock): Promise<TickOutcome> => {
   let task = taken
   const agent = await findAgent(task.agentId)
   // Who got the agent has not asked for this task, nor who asked for it the settings that hold now.
   if (!agent || agent.principalId !== task.principalId) {
     const words = agent ? 'The agent of this task has moved.' : 'The agent of this task is gone.'
-    const outcome = await fail(task, 'AGENT_GONE', words, clock)
-    await leaveNothing(task, clock)
-    return outcome
+    return fail(task, 'AGENT_GONE', words, clock)
   }
-  const model = await modelOf(agent).catch(refusalIn)
+  const model = await modelOf(agent, clock).catch(refusalIn)
   if (model instanceof AppError) return fail(task, model.code, model.message, clock)
   const conversation = await readConversation(task.id)
   const catalogue = await readCatalogue(agent, context.tools, model)
   for (;;) {
     const last = conversation.entries.at(-1)
     if (last?.content.role === 'assistant') {
-      if (toolCalls(last.content).length === 0) return complete(task, last, clock)
+      if (toolCalls(last.content).length === 0) {
+        const heard = await atEnd({ task, agent, model, conversation, last }, clock)
+        if (!heard) return complete(task, last, clock)
+        if (!('entry' in heard))
+          return park(task, { status: 'AWAITING_SUB_AGENTS', step: last.seq, ...heard }, clock)
+        conversation.entries.push(heard.entry)
+        continue
+      }
       // As they were when the model was asked: a search of this step has found nothing yet.
       const offers = await offersOf(catalogue, { ...conversation, entries: before(conversation) })
       const step = { task, agent, entry: last, catalogue, offers }
       const records = await runStepCalls(step, context.remainingMs, clock)
       if (!records) return handOn(task)
       const { state, calls } = await stateOfStep(records, clock)
-      if (state.kind === 'waiting') return park(task, state, clock)
-      if (state.kind === 'handed-over') {
-        const outcome = await handOver(task, state, clock)
-        await leaveNothing({ ...task, handoverTo: state.to }, clock)
-        return outcome
-      }
+      if (state.kind === 'waiting') return park(task, { ...state, step: last.seq }, clock)
+      if (state.kind === 'handed-over') return handOver(task, state, clock)
       for (const call of calls) conversation.calls.set(call.id, call)
     }
-    if (stepsOf(conversation) >= task.maxSteps)
-      return fail(task, 'MAX_STEPS', 'Max steps reached.', clock)
-    if (task.maxTokens !== undefined && tokensOf(conversation) >= task.maxTokens)
-      return fail(task, 'MAX_TOKENS', `The task has used its ${task.maxTokens} tokens.`, clock)
+    const over = await overLimit({ task, agent, model, conversation })
+    if (over) return fail(task, over.code, over.message, clock)
     if (context.remainingMs() < STEP_RESERVE_MS) return handOn(task)
+    const heard = await hearOfChildren({ task, conversation }, clock)
+    if (heard) conversation.entries.push(heard)
     const offers = await offersOf(catalogue, conversation)
-    const outcome = await ask({ task, agent, model, offers, conversation }, clock)
+    const outcome = await ask(
+      { task, agent, model, offers, conversation },
+      context.remainingMs,
+      clock,
+    )
     if ('outcome' in outcome) return outcome
     conversation.entries.push(outcome)
     if (task.failures > 0) {
@@ -127,30 +143,34 @@ const advance = async (taken: Task, context: TickContext, clock: Clock): Promise
   }
 }
 
-/** The next step's entry, or how the task goes on where the model gave none. */
-const ask = async (
-  step: Parameters<typeof modelStep>[0],
+/** What the task hears of its children before it ends; an answer that did not arrive whole is none. */
+const atEnd = async (
+  { last, ...step }: Parameters<typeof overLimit>[0] & { last: Entry },
   clock: Clock,
-): Promise<Entry | TickOutcome> => {
-  try {
-    const entry = await modelStep(step, clock)
-    if (entry === 'cancelled') return await cancelled(step.task, clock)
-    return entry === 'spent' ? await failSpent(step.task, clock) : entry
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    log('warn', 'model-request-failed', { taskId: step.task.id, ...errorFields(error) })
-    if (!hasCode(error, 'MODEL_ERROR')) return fail(step.task, error.code, error.message, clock)
-    return retryOrFail(step.task, error, clock)
-  }
+): Promise<Heard | undefined> => {
+  if (last.finishReason === 'length' || last.finishReason === 'content-filter') return undefined
+  return hearAtEnd(step, async () => (await overLimit(step)) !== undefined, clock)
 }
 
-const failSpent = (task: Task, clock: Clock): Promise<TickOutcome> =>
-  fail(
-    task,
-    'MAX_TREE_STEPS',
-    `The task and those that it belongs to have taken their ${MAX_TREE_STEPS} steps.`,
-    clock,
-  )
+/** The next step's entry, or how the task goes on where the model gave none. */
+const ask = async (
+  step: ModelStep,
+  remainingMs: () => number,
+  clock: Clock,
+): Promise<Entry | TickOutcome> => {
+  const { task, agent } = step
+  try {
+    const entry = await nextStep(step, remainingMs, clock)
+    if (entry === 'cancelled') return await cancelled(task, clock)
+    if (entry === 'hand-on') return await handOn(task)
+    return 'code' in entry ? await fail(task, entry.code, entry.message, clock) : entry
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    log('warn', 'model-request-failed', { taskId: task.id, ...errorFields(error) })
+    if (!hasCode(error, 'MODEL_ERROR')) return fail(task, error.code, error.message, clock)
+    return retryOrFail(task, agent, error, clock)
+  }
+}
 
 const continueAnew = async (task: Task, clock: Clock): Promise<TickOutcome> => {
   await release(task)
@@ -163,12 +183,5 @@ const refusalIn = (error: unknown): AppError => {
   throw error
 }
 
-/** What the steps of a task have used, input and output together; those below it count on their own. */
-const tokensOf = ({ entries }: Conversation): number =>
-  entries.reduce((sum, { usage }) => sum + (usage ? usage.inputTokens + usage.outputTokens : 0), 0)
-
 /** The entries that the last one answers. */
 const before = ({ entries }: Conversation): Entry[] => entries.slice(0, -1)
-
-const stepsOf = ({ entries }: Conversation): number =>
-  entries.filter(entry => entry.role === 'assistant').length

@@ -49,3 +49,13 @@ test('a change sets, removes and adds, each only where there is something to do'
   expect(text).toBe('SET #n0 = :v0 REMOVE #n1 ADD #n2 :v1')
   expect(updateOf({ remove: ['c'] }, collector())).toBe('REMOVE #n0')
 })
+
+test('a change takes members out of sets as well', () => {
+  const collect = collector()
+  const text = updateOf({ add: { a: 1 }, delete: { b: new Set(['x', 'y']) } }, collect)
+  expect(text).toBe('ADD #n0 :v0 DELETE #n1 :v1')
+  expect(collect.attributes().ExpressionAttributeValues).toEqual({
+    ':v0': { N: '1' },
+    ':v1': { SS: ['x', 'y'] },
+  })
+})

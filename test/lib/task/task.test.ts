@@ -5,15 +5,6 @@ import { DUE_SHARDS, dueIndex } from '../../../lib/data/due.ts'
 import * as table from '../../../lib/data/table.ts'
 import { createTask } from '../../../lib/task/create.ts'
 import { append, readHistory } from '../../../lib/task/history.ts'
-import {
-  beginStep,
-  bookUsage,
-  cancelSteps,
-  getLedger,
-  Ledger,
-  ledgerKey,
-  MAX_TREE_STEPS,
-} from '../../../lib/task/ledger.ts'
 import { listMarkers, listOpen, markersOf, noneLeft } from '../../../lib/task/open-children.ts'
 import {
   getTask,
@@ -87,41 +78,6 @@ describe('a task', () => {
         expect(Number(gsi3pk.split('#')[1])).toBeLessThan(DUE_SHARDS)
       }),
     )
-  })
-})
-
-describe('a tree’s ledger', () => {
-  it('books steps until the task or one above it is cancelled, and not because of one below', async () => {
-    const root = await make()
-    const under = (parent: Task) =>
-      make({
-        rootId: root.id,
-        parentId: parent.id,
-        lineage: [...parent.lineage, parent.id],
-        depth: parent.depth + 1,
-      })
-    const child = await under(root)
-    const grandchild = await under(child)
-    for (const task of [root, child, grandchild]) expect(await beginStep(task)).toBe('begun')
-    await cancelSteps(child)
-    expect(await beginStep(root)).toBe('begun')
-    expect(await beginStep(child)).toBe('cancelled')
-    expect(await beginStep(grandchild)).toBe('cancelled')
-    await cancelSteps(root)
-    expect(await beginStep(root)).toBe('cancelled')
-    await bookUsage(root.id, { inputTokens: 5, outputTokens: 2 })
-    await bookUsage(root.id, { inputTokens: 1, outputTokens: 1 })
-    expect(await getLedger(root.id)).toMatchObject({ steps: 4, inputTokens: 6, outputTokens: 3 })
-  })
-
-  it(`has room for ${MAX_TREE_STEPS} steps, and says that it is spent, not cancelled`, async () => {
-    const root = await make()
-    await table.update(Ledger, ledgerKey(root.id), { set: { steps: MAX_TREE_STEPS - 1 } })
-    expect(await beginStep(root)).toBe('begun')
-    expect(await beginStep(root)).toBe('spent')
-    expect((await getLedger(root.id))?.steps).toBe(MAX_TREE_STEPS)
-    await cancelSteps(root)
-    expect(await beginStep(root)).toBe('cancelled')
   })
 })
 

@@ -44,7 +44,7 @@ const catalogueOf = (tools: Tool[]): Catalogue =>
     }),
   )
 
-const NOTHING_SAID: Conversation = { entries: [], calls: new Map() }
+const NOTHING_SAID: Conversation = { entries: [], calls: new Map(), summaries: [] }
 const namesFor = async (operations: number) => {
   const { forModel } = await offersOf(
     catalogueOf([toolOf('tiny', operations, z.object({}))]),
@@ -76,7 +76,7 @@ test('of what was found a model is told to call what it is offered, and to look 
   } as unknown as Conversation['entries'][number]
   const calls = new Map(callIdsOf(entry).map(id => [id, call]))
   const many = new Map([...catalogue, ...catalogueOf([toolOf('tiny', 300, z.object({}))])])
-  const { forModel } = await offersOf(many, { entries: [entry], calls })
+  const { forModel } = await offersOf(many, { entries: [entry], calls, summaries: [] })
   const told = (text: string) => [...text.matchAll(/^- (\w+) /gm)].map(([, name]) => name)
   expect(forModel.slice(1).map(({ name }) => name)).toEqual(told(callable))
   expect(JSON.stringify(forModel).length / 3).toBeLessThan(MAX_FOUND_TOKENS)

@@ -97,7 +97,7 @@ const offersIn = async (taskId: Id<'task'>, agent = agentId) =>
     await readConversation(taskId),
   )
 
-const NOTHING_SAID = { entries: [], calls: new Map() }
+const NOTHING_SAID = { entries: [], calls: new Map(), summaries: [] }
 const offersAtFirst = async (agent = agentId) =>
   offersOf(
     await readCatalogue(await getAgent(agent), registry, { provider: 'rehearsal' }),

@@ -7,8 +7,9 @@ import { MAX_IMAGE_BYTES, MAX_IMAGES, MAX_IMAGES_BYTES } from '../../../lib/llm/
 import { createAsset, objectKeyOf } from '../../../lib/media/asset.ts'
 import { defineTool } from '../../../lib/tool/define.ts'
 import { result } from '../../../lib/tool/result.ts'
-import { messagesOf, readConversation } from '../../../lib/workflow/conversation.ts'
+import { readConversation } from '../../../lib/workflow/conversation.ts'
 import { imagesOf } from '../../../lib/workflow/images.ts'
+import { messagesOf } from '../../../lib/workflow/messages.ts'
 import { startWorld, type World } from '../../world.ts'
 import { WIRES } from '../llm/wires.ts'
 

@@ -1,0 +1,61 @@
+import type { Id } from '../core/ids.ts'
+import type { Image } from '../llm/images.ts'
+import { type Message, toolCalls } from '../llm/message.ts'
+import type { Entry } from '../task/history.ts'
+import { answersOf, type Conversation } from './conversation.ts'
+import { noteOf, roundOf } from './loop.ts'
+
+/**
+ * The conversation as a model reads it; every call in it is followed by what it answered, and by
+ * those of its images that are to be shown. What was summarised is told by the summary alone. A
+ * model that goes in circles reads so beside its last answer: it follows from the history, and is
+ * the same each time.
+ */
+export const messagesOf = async (
+  conversation: Conversation,
+  images: ReadonlyMap<Id<'media'>, Image> = new Map(),
+): Promise<Message[]> => {
+  const summary = conversation.summaries.at(-1)
+  const told: Message[] = summary ? [{ role: 'user', text: `${SUMMARY_HEAD}${summary.text}` }] : []
+  return [...told, ...(await entriesAsMessages(conversation, summary?.upTo ?? 0, images))]
+}
+
+const SUMMARY_HEAD = '[The platform sums up what came before, since all of it is too long:]\n\n'
+
+const entriesAsMessages = async (
+  { entries, calls }: Conversation,
+  from: number,
+  images: ReadonlyMap<Id<'media'>, Image>,
+): Promise<Message[]> => {
+  const shown = entries.slice(from)
+  const answers = await Promise.all(shown.map(entry => answersOf(entry, calls)))
+  let last: string | undefined
+  let rounds = 0
+  return shown.flatMap((entry, index) => {
+    const answered = answers[index] ?? []
+    const round = roundOf(entry, answered)
+    rounds = round !== undefined && round === last ? rounds + 1 : 1
+    last = round
+    return [entry.content, ...toolMessages(entry, answered, { images, note: noteOf(rounds) })]
+  })
+}
+
+const toolMessages = (
+  { content }: Entry,
+  answers: Awaited<ReturnType<typeof answersOf>>,
+  { images, note }: { images: ReadonlyMap<Id<'media'>, Image>; note: string | undefined },
+): Message[] => {
+  const parts = content.role === 'assistant' ? toolCalls(content) : []
+  if (parts.length === 0) return []
+  const results = parts.map(({ toolCallId, toolName }, index) => ({
+    toolCallId,
+    toolName,
+    text: [
+      answers[index]?.content ?? '',
+      ...(note !== undefined && index === parts.length - 1 ? [note] : []),
+    ].join('\n\n'),
+    isError: answers[index]?.isError ?? true,
+    images: (answers[index]?.media ?? []).flatMap(id => images.get(id) ?? []),
+  }))
+  return [{ role: 'tool', results }]
+}
