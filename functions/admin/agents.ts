@@ -3,7 +3,8 @@ import { listAgents } from '../../lib/agent/agent.ts'
 import { listAgentTools } from '../../lib/agent/agent-tool.ts'
 import { createAgent } from '../../lib/agent/create-agent.ts'
 import { isoNow } from '../../lib/core/clock.ts'
-import { governingUser } from '../../lib/http/access.ts'
+import { notFound } from '../../lib/core/errors.ts'
+import { demand, governingUser } from '../../lib/http/access.ts'
 import { readableAgent } from '../../lib/http/agent-access.ts'
 import { AgentBody, newAgentOf } from '../../lib/http/agent-body.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
@@ -52,6 +53,8 @@ export const endpoints = {
         { id, principalId, ...newAgentOf(fields, caller), createdAt: isoNow(), requestHash },
         authorOf(caller),
       )
+      // It may have become another's since.
+      if (!created) await demand(caller, 'read', agent, () => notFound('agent', id))
       if (!created) sameRequest(agent.requestHash, requestHash)
       context.header('etag', etagOf(agent.version))
       return reply(created ? 201 : 200, presentAgent(agent))

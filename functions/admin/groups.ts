@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { clearGroup } from '../../lib/agent/clear-group.ts'
 import { auditWrite } from '../../lib/audit/audit.ts'
-import { governingUser } from '../../lib/http/access.ts'
+import { notFound } from '../../lib/core/errors.ts'
+import { demand, governingUser } from '../../lib/http/access.ts'
 import { demandInstance } from '../../lib/http/admin-access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
 import { authorOf } from '../../lib/http/author.ts'
@@ -82,6 +83,8 @@ export const endpoints = {
         { id, name, requestHash },
         { ownerId: caller.id, also: [auditWrite(id, entry)] },
       )
+      // Whoever made it may have left it since.
+      if (!created) await demand(caller, 'read', { principalId: id }, () => notFound('group', id))
       if (!created) sameRequest(group.requestHash, requestHash)
       return reply(created ? 201 : 200, await present(group, caller))
     },
