@@ -19,7 +19,7 @@ export const RATE_LIMITS = {
   address: { perMinute: 20, syncEvery: 10 },
   /** All of those together. */
   everyone: { perMinute: 300, syncEvery: 25 },
-  /** A key's or session's tests of models: each is a request that somebody pays for. */
+  /** Someone's tests of models, with whatever key: each is a request that somebody pays for. */
   model: { perMinute: 10, syncEvery: 1 },
   /** A key's or session's tests of subscriptions: each is a request to an address of its choice. */
   notice: { perMinute: 10, syncEvery: 1 },
@@ -111,9 +111,9 @@ export const limitCaller = (
 
 /** Counts a test of a model, beside the request that asks for it. */
 export const limitModelTests = (
-  { keyId }: Pick<Caller, 'keyId'>,
+  { id }: Pick<Caller, 'id'>,
   clock: Clock = systemClock,
-): Promise<void> => limit('model', `model#${keyId}`, clock)
+): Promise<void> => limit('model', `model#${id}`, clock)
 
 /** Counts a test of a subscription, beside the request that asks for it. */
 export const limitNoticeTests = (
