@@ -10,6 +10,7 @@ import { presentCalls } from '../../lib/http/present-call.ts'
 import { HistoryRow, presentHistory } from '../../lib/http/present-history.ts'
 import { presentTask, presentTasks, TaskView, TaskWithCalls } from '../../lib/http/present-task.ts'
 import { presentTaskEvent, TaskEventView } from '../../lib/http/present-task-event.ts'
+import { presentOwnUsage, presentUsage } from '../../lib/http/present-usage.ts'
 import { creationOf, sameRequest } from '../../lib/http/request.ts'
 import { createRoom, type Room } from '../../lib/http/room.ts'
 import { readableTask } from '../../lib/http/task-access.ts'
@@ -17,7 +18,7 @@ import { AgentId } from '../../lib/http/wire.ts'
 import { createTask, MAX_PROMPT_CHARS } from '../../lib/task/create.ts'
 import { listEvents } from '../../lib/task/event.ts'
 import { getLedger } from '../../lib/task/ledger.ts'
-import { listTasks } from '../../lib/task/task.ts'
+import { listTasks, type TaskFilter, TaskStatus } from '../../lib/task/task.ts'
 import { readConversation } from '../../lib/workflow/conversation.ts'
 import { launch } from '../../lib/workflow/execution.ts'
 import { tools } from '../tools/index.ts'
@@ -26,6 +27,23 @@ import { lifeTaskEndpoints } from './tasks/life.ts'
 const TaskBody = z
   .strictObject({ agent_id: AgentId, prompt: z.string().min(1).max(MAX_PROMPT_CHARS) })
   .meta({ id: 'NewTask' })
+
+const TasksQuery = OwnerQuery.extend({
+  status: z
+    .string()
+    .transform(text => text.split(','))
+    .pipe(z.array(TaskStatus).min(1))
+    .optional()
+    .describe(`States, with commas between them: ${TaskStatus.options.join(', ')}.`),
+  agent_id: AgentId.optional().describe('Of this agent alone.'),
+  top_level: z.literal('true').optional().describe('Without those that others have started.'),
+})
+
+const filterOf = ({ status, agent_id, top_level }: z.output<typeof TasksQuery>): TaskFilter => ({
+  ...(status ? { status } : {}),
+  ...(agent_id ? { agentId: agent_id } : {}),
+  ...(top_level ? { isRoot: true } : {}),
+})
 
 /** A task shows so many of its calls; its history has them all. */
 const MAX_SHOWN_CALLS = 200
@@ -73,9 +91,9 @@ export const endpoints = {
       tag,
       summary: 'List tasks',
       description:
-        'Those of one’s own agents or of another principal’s; with an agent’s key, those of the agent.',
+        'Those of one’s own agents or of another principal’s; with an agent’s key, those of the agent. Newest first; with a filter a page may hold fewer than its limit and go on all the same.',
       access: anyKey,
-      query: OwnerQuery,
+      query: TasksQuery,
       isPaged: true,
       responses: { 200: z.array(TaskView) },
       errors: ['NOT_FOUND'],
@@ -85,7 +103,7 @@ export const endpoints = {
       const by = isAgentsOwn
         ? { agentId: caller.id }
         : { principalId: await listOwner(caller, query) }
-      const { items, cursor } = await listTasks(by, page)
+      const { items, cursor } = await listTasks(by, { ...page, ...filterOf(query) })
       return replyPage(await presentTasks(items), cursor)
     },
   ),
@@ -100,20 +118,18 @@ export const endpoints = {
       responses: { 200: TaskWithCalls },
     },
     async ({ subject: task }) => {
-      const [{ calls }, ledger] = await Promise.all([
+      const [conversation, ledger] = await Promise.all([
         readConversation(task.id),
         getLedger(task.rootId),
       ])
       const room = createRoom()
+      const { calls } = conversation
       return reply(200, {
         ...(await presentTask(task, room)),
         tool_call_count: calls.size,
         tool_calls: await presentLatest([...calls.values()], room),
-        usage: {
-          steps: ledger?.steps ?? 0,
-          input_tokens: ledger?.inputTokens ?? 0,
-          output_tokens: ledger?.outputTokens ?? 0,
-        },
+        usage: presentUsage(ledger),
+        own_usage: presentOwnUsage(conversation),
       })
     },
   ),

@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import type { CallResult, ToolCall } from '../call/tool-call.ts'
 import { cut } from '../core/clip.ts'
-import { bytesOf } from '../data/large.ts'
-import { textOf, toolCalls } from '../llm/message.ts'
+import { bytesOf, loadLarge } from '../data/large.ts'
+import { AssistantMessage, textOf, toolCalls } from '../llm/message.ts'
+import { usdOf } from '../llm/price.ts'
 import type { Entry } from '../task/history.ts'
 import { answersOf, type Conversation, callIdsOf } from '../workflow/conversation.ts'
 import { createRoom, MAX_ANSWER_BYTES } from './room.ts'
@@ -51,6 +52,18 @@ export const HistoryRow = z
     tool_calls: z.array(CallText).optional(),
     model: z.string().nullable().optional(),
     finish_reason: z.string().nullable().optional(),
+    usage: z
+      .object({
+        input_tokens: z.int(),
+        output_tokens: z.int(),
+        cost_usd: z.number().nullable().describe('US dollars; null without a price.'),
+      })
+      .optional()
+      .describe('Of all requests that were made for this answer.'),
+    discarded_calls: z
+      .array(CallText.omit({ call_id: true }))
+      .optional()
+      .describe('Malformed calls of earlier answers to the same request: it was made again.'),
     call_id: CallId.optional().describe('Absent of a call that was too many for its step.'),
     tool: z.string().optional(),
     is_error: z.boolean().optional(),
@@ -59,7 +72,7 @@ export const HistoryRow = z
 export type HistoryRow = z.infer<typeof HistoryRow>
 
 const rowsOf = async (entry: Entry, calls: Conversation['calls']): Promise<HistoryRow[]> => [
-  saidRow(entry),
+  { ...saidRow(entry), ...(await discardedOf(entry)) },
   ...(await answersOf(entry, calls)).flatMap((answer, index) =>
     answer ? answerRow(entry, index, answer) : [],
   ),
@@ -81,7 +94,30 @@ const saidRow = (entry: Entry): HistoryRow => {
     })),
     model: entry.model ?? null,
     finish_reason: entry.finishReason ?? null,
+    ...(entry.usage ? { usage: presentPaid(entry.usage, entry.cost) } : {}),
     created_at,
+  }
+}
+
+const presentPaid = (
+  { inputTokens, outputTokens }: NonNullable<Entry['usage']>,
+  cost: number | undefined,
+): NonNullable<HistoryRow['usage']> => ({
+  input_tokens: inputTokens,
+  output_tokens: outputTokens,
+  cost_usd: cost === undefined ? null : usdOf(cost),
+})
+
+/** The calls for which a step's answer was asked for again, as the model wrote them. */
+const discardedOf = async ({ discarded }: Entry): Promise<Pick<HistoryRow, 'discarded_calls'>> => {
+  if (!discarded) return {}
+  const answers = await loadLarge(z.array(AssistantMessage), discarded)
+  const broken = answers.flatMap(toolCalls).filter(({ state }) => state !== 'complete')
+  return {
+    discarded_calls: broken.map(({ toolName, input }) => ({
+      tool: toolName,
+      arguments: cut(input, MAX_CLIPPED_CHARS),
+    })),
   }
 }
 

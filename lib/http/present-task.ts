@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { bytesOf } from '../data/large.ts'
 import { finalText, type Task, TaskStatus } from '../task/task.ts'
 import { ToolCallView } from './present-call.ts'
+import { OwnUsageView, UsageView } from './present-usage.ts'
 import { createRoom, type Room } from './room.ts'
 import { AgentId, PrincipalId, TaskId, Time } from './wire.ts'
 
@@ -33,9 +34,8 @@ export type TaskView = z.infer<typeof TaskView>
 export const TaskWithCalls = TaskView.extend({
   tool_call_count: z.int(),
   tool_calls: z.array(ToolCallView).describe('The latest ones; the history has them all.'),
-  usage: z
-    .object({ steps: z.int(), input_tokens: z.int(), output_tokens: z.int() })
-    .describe('Of the whole tree that the task is in.'),
+  usage: UsageView,
+  own_usage: OwnUsageView,
 }).meta({ id: 'TaskWithCalls' })
 
 /** Tasks on the wire, in order: with their final responses while there is room. */
