@@ -1,4 +1,5 @@
-import { type Clock, isoIn, systemClock } from '../core/clock.ts'
+import type { Agent } from '../agent/agent.ts'
+import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
 import type { AppError } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
 import { dueIndex } from '../data/due.ts'
@@ -13,6 +14,7 @@ import { type End, endTask } from './end.ts'
 import { held, LEASE_LOST, writeHeld } from './lease.ts'
 
 /** What the state machine reads; every field is always there, since its paths must lead somewhere. */
+import { SLOT_LOOK_MS } from './slots.ts'
 export type TickOutcome = {
   outcome: 'again' | 'wait' | 'until' | 'end'
   wakeSeq: number
@@ -46,7 +48,24 @@ export const park = async (
     seenWakeSeq: task.wakeSeq,
     ...dueIndex(task.id, isoIn(waitSeconds * 1_000 + WAIT_GRACE_MS, clock)),
   }
-  await move(task, status, { set, event: { type: 'waiting' } }, clock)
+  await move(task, status, { set, event: { type: 'waiting' }, also: notices }, clock)
+  await announce(notices)
+  return outcomeOf('wait', { wakeSeq: task.wakeSeq, fence: task.fence, waitSeconds })
+}
+
+/** Leaves the task in the queue for one of its agent's slots, until it is told or looks for itself. */
+export const queueForSlot = async (
+  task: Task,
+  clock: Clock = systemClock,
+): Promise<TickOutcome> => {
+  const set = {
+    seenWakeSeq: task.wakeSeq,
+    slotAskedAt: task.slotAskedAt ?? isoNow(clock),
+    ...dueIndex(task.id, isoIn(SLOT_LOOK_MS + WAIT_GRACE_MS, clock)),
+  }
+  const detail = `${task.slots?.cap} sub-agents of the agent that asked for it run already.`
+  await move(task, 'QUEUED', { set, event: { type: 'waiting', detail } }, clock)
+  const waitSeconds = SLOT_LOOK_MS / 1_000
   return outcomeOf('wait', { wakeSeq: task.wakeSeq, fence: task.fence, waitSeconds })
 }
 

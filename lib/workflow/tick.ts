@@ -27,11 +27,13 @@ import {
   handOver,
   outcomeOf,
   park,
+  queueForSlot,
   release,
   retryOrFail,
   type TickOutcome,
 } from './outcome.ts'
 import { MODEL_TIMEOUT_MS } from './paid-request.ts'
+import { inSlot } from './slots.ts'
 import { CALL_RESERVE_MS, runStepCalls } from './step-calls.ts'
 import { stateOfStep } from './waits.ts'
 
@@ -70,7 +72,9 @@ export const tick = async (event: TickEvent, context: TickContext): Promise<Tick
   const { task } = lease
   try {
     if (task.ticks > MAX_TICKS_PER_GENERATION) return await continueAnew(task, clock)
-    const outcome = await withRenewal(task, () => advance(task, context, clock), clock)
+    const work = () => inSlot(task, () => advance(task, context, clock), clock)
+    const outcome = await withRenewal(task, work, clock)
+    if (outcome === 'queued') return await queueForSlot(task, clock)
     if (outcome.outcome === 'end') await clearUp(task.id, clock)
     return outcome
   } catch (error) {
