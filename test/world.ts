@@ -42,7 +42,8 @@ export type TaskView = {
   error: { code: string; message: string } | null
   handover: { target_task_id: string } | null
   tool_calls: CallView[]
-  usage: { steps: number }
+  usage: { steps: number; requests: number; cost_usd: number }
+  own_usage: { cost_usd: number | null }
 }
 
 export type Person = { id: Id<'user'>; key: string; keyId: Id<'key'> }

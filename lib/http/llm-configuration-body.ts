@@ -24,7 +24,7 @@ export const ConfigurationOwner = z
 export const MAX_RATE_USD = 100_000
 const Rate = z.number().min(0).max(MAX_RATE_USD)
 
-export const PriceBody = z
+const PriceBody = z
   .strictObject({
     input: Rate,
     cached_input: Rate.optional().describe(
@@ -33,18 +33,11 @@ export const PriceBody = z
     output: Rate,
   })
   .meta({
-    id: 'ModelPrice',
+    id: 'NewModelPrice',
     description:
       'What the model costs, in US dollars for a million tokens; it goes before any list.',
     examples: [{ input: 2, cached_input: 0.2, output: 10 }],
   })
-
-/** A price on the wire. */
-export const presentPrice = ({ input, cachedInput, output }: Rates): z.infer<typeof PriceBody> => ({
-  input,
-  ...(cachedInput === undefined ? {} : { cached_input: cachedInput }),
-  output,
-})
 
 const priceOf = (body: z.infer<typeof PriceBody>): Rates => {
   const { input, cached_input: cachedInput, output } = body

@@ -1,9 +1,18 @@
 import * as z from 'zod'
 import type { LlmConfiguration } from '../llm/configuration.ts'
 import { Provider } from '../llm/model-reference.ts'
+import type { Rates } from '../llm/price.ts'
 import { MASK } from '../settings/layer.ts'
-import { ConfigurationOwner, PriceBody, presentPrice } from './llm-configuration-body.ts'
+import { ConfigurationOwner } from './llm-configuration-body.ts'
 import { LlmConfigurationId, Time } from './wire.ts'
+
+const PriceView = z
+  .object({
+    input: z.number(),
+    cached_input: z.number().nullable().describe('Null: as other input.'),
+    output: z.number(),
+  })
+  .meta({ id: 'ModelPrice', description: 'In US dollars for a million tokens.' })
 
 export const LlmConfigurationView = z
   .object({
@@ -14,7 +23,7 @@ export const LlmConfigurationView = z
     model: z.string(),
     base_url: z.string().nullable().describe('Null: the provider’s own address.'),
     api_key: z.literal(MASK).nullable().describe('Null: the instance’s own key is used.'),
-    price: PriceBody.nullable().describe('Null: what the provider’s list says, if it is on one.'),
+    price: PriceView.nullable().describe('Null: what the provider’s list says, if it is on one.'),
     agents: z.int().describe('How many agents use it.'),
     version: z.int().describe('Rises with each change; the ETag repeats it.'),
     created_at: Time,
@@ -37,10 +46,15 @@ export const presentConfiguration = (
   model: configuration.model,
   base_url: configuration.baseUrl ?? null,
   api_key: configuration.apiKey === undefined ? null : MASK,
-  price: configuration.price ? presentPrice(configuration.price) : null,
+  price: presentPrice(configuration.price),
   agents: configuration.agents,
   version: configuration.version,
   created_at: configuration.createdAt,
   updated_at: configuration.updatedAt,
   updated_by: configuration.updatedBy,
 })
+
+const presentPrice = (price: Rates | undefined): z.infer<typeof PriceView> | null =>
+  price === undefined
+    ? null
+    : { input: price.input, cached_input: price.cachedInput ?? null, output: price.output }

@@ -4,11 +4,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { tools } from '../../../functions/tools/index.ts'
 import { getAgent } from '../../../lib/agent/agent.ts'
 import { type Id, newId } from '../../../lib/core/ids.ts'
+import type { HistoryRow } from '../../../lib/http/present-history.ts'
 import { createTask } from '../../../lib/task/create.ts'
 import { getTask, type Task } from '../../../lib/task/task.ts'
+import { MAX_REASKS } from '../../../lib/workflow/model-step.ts'
 import { MAX_MODEL_FAILURES, MAX_RETRY_SECONDS } from '../../../lib/workflow/outcome.ts'
 import { tick } from '../../../lib/workflow/tick.ts'
-import { startWorld, type World } from '../../world.ts'
+import { dataOf, startWorld, type World } from '../../world.ts'
 import { type Scripted, WIRES } from '../llm/wires.ts'
 
 type Reply = Scripted | { status: number; retryAfter?: string; body?: unknown }
@@ -71,6 +73,9 @@ const call = (...pieces: string[]): Scripted => ({
 })
 const fine: Scripted = { text: 'It is 4.', end: 'done' }
 
+const historyOf = async (id: string) =>
+  dataOf<HistoryRow[]>(await world.request('GET', `/api/v1/tasks/${id}/history`))
+
 /** What the model was told of its last call. */
 const told = () => asked.at(-1)?.messages.findLast(({ role }) => role === 'tool')?.content
 
@@ -110,7 +115,7 @@ describe('a model request that fails', () => {
   it.each([
     [400, 'BAD_REQUEST'],
     [401, 'AUTH_ERROR'],
-    [413, 'CONTEXT_WINDOW'],
+    [403, 'AUTH_ERROR'],
   ])('with %i fails the task at once, and says why', async (status, code) => {
     const body = { error: { message: 'canary of the provider' } }
     const task = await run({ status, body })
@@ -162,21 +167,88 @@ describe('a model’s answer', () => {
   it('with a call that was cut off runs nothing, and says how much had arrived', async () => {
     const task = await run({ ...call('{"expression": "2 +'), end: 'length' }, fine)
     expect(task.status).toBe('COMPLETED')
-    expect(told()).toContain('cut off after 19 characters')
+    expect(told()).toContain(
+      'cut off after 19 characters and did not run. The answer had spent all of the 10 tokens that one may have. Make it again with less',
+    )
     expect(task.tool_calls[0]).toMatchObject({ status: 'FAILED', operation: '' })
   })
 
-  it('with a broken call runs nothing, and the broken text never goes back', async () => {
-    const task = await run(call('{"expression": 2 2}'), fine)
+  const broken = call('{"expression": 2 2}')
+
+  it.each([1, MAX_REASKS])(
+    'with a malformed call is asked for again, %i times here, and the model hears nothing of it',
+    async times => {
+      const whole = call('{"expression": "2 + 2"}')
+      const task = await run(...Array(times).fill(broken), whole, fine)
+      expect(task).toMatchObject({ status: 'COMPLETED', usage: { steps: 2, requests: times + 2 } })
+      expect(asked).toHaveLength(times + 2)
+      for (const again of asked.slice(1, times + 1)) expect(again).toEqual(asked[0])
+      expect(JSON.stringify(asked.at(-1)?.messages)).not.toContain('2 2}')
+      expect(task.tool_calls).toHaveLength(1)
+      expect(task.tool_calls[0]?.status).toBe('COMPLETED')
+      // Each of them is paid, and people can read what was wrong.
+      const [, step] = await historyOf(task.id)
+      expect(step).toMatchObject({
+        usage: { input_tokens: 20 * (times + 1) },
+        discarded_calls: Array(times).fill({
+          tool: 'calculator',
+          arguments: '{"expression": 2 2}',
+        }),
+      })
+    },
+  )
+
+  it('with a call that stays malformed runs nothing, says why, and never sends the text back', async () => {
+    const task = await run(...Array(MAX_REASKS + 1).fill(broken), fine)
     expect(task.status).toBe('COMPLETED')
+    expect(asked).toHaveLength(MAX_REASKS + 2)
     expect(told()).toContain('not valid JSON')
     expect(JSON.stringify(asked.at(-1)?.messages)).not.toContain('2 2}')
+    expect(task.tool_calls[0]).toMatchObject({ status: 'FAILED', operation: '' })
+    const [, step] = await historyOf(task.id)
+    expect(step?.tool_calls).toMatchObject([{ arguments: '{"expression": 2 2}' }])
+  })
+
+  it('with a malformed call among good ones is asked for again as a whole: none of it has run', async () => {
+    const both: Scripted = {
+      calls: [
+        { id: 'call_1', name: 'calculator', pieces: ['{"expression": "1 + 1"}'] },
+        { id: 'call_2', name: 'calculator', pieces: ['{"expression": }'] },
+      ],
+      end: 'done',
+    }
+    const task = await run(both, call('{"expression": "3 + 3"}'), fine)
+    expect(task.tool_calls.map(({ arguments: values }) => values)).toMatchObject([
+      { expression: '3 + 3' },
+    ])
+  })
+
+  it('with a call that was cut off beside a malformed one is not asked for again', async () => {
+    const both: Scripted = {
+      calls: [
+        { id: 'call_1', name: 'calculator', pieces: ['{"expression": }'] },
+        { id: 'call_2', name: 'calculator', pieces: ['{"expression": "2 +'] },
+      ],
+      end: 'length',
+    }
+    await run(both, fine)
+    expect(asked).toHaveLength(2)
+    expect(told()).toContain('cut off after 19 characters')
+  })
+
+  it('that is malformed counts where asking again fails', async () => {
+    const task = await run(broken, { status: 500 }, fine)
+    expect(task.status).toBe('COMPLETED')
+    expect(told()).toContain('not valid JSON')
+    expect(asked).toHaveLength(3)
   })
 
   it('with a call of a tool that there isn’t is told which there are', async () => {
     const unknown: Scripted = { calls: [{ id: 'c', name: 'calc', pieces: ['{}'] }], end: 'done' }
     await run(unknown, fine)
-    expect(told()).toContain('There is no tool "calc". You have: calculator.')
+    expect(told()).toContain(
+      'There is no tool "calc". Did you mean "calculator"? You have: calculator.',
+    )
   })
 
   it('with a name, an operation and arguments out of all proportion does not stop the task', async () => {
