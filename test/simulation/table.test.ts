@@ -1,0 +1,121 @@
+import * as sdk from '@aws-sdk/client-dynamodb'
+import fc from 'fast-check'
+import { afterEach, beforeAll, expect, test } from 'vitest'
+import { dynamodb } from '../../lib/aws/dynamodb.ts'
+import { AppError } from '../../lib/core/errors.ts'
+import { useLocalTable } from '../local-table.ts'
+import { plainItems, standBeside } from './table/beside.ts'
+import { command, HASHES } from './table/commands.ts'
+import { edges, strictEdges } from './table/edges.ts'
+import { performByData } from './table/perform.ts'
+import { inputOf, raw } from './table/raw.ts'
+import { createFakeTable } from './table.ts'
+
+useLocalTable()
+
+const table = createFakeTable()
+let both: ReturnType<typeof standBeside>
+beforeAll(() => {
+  both = standBeside(table)
+})
+afterEach(() => {
+  both.differences.splice(0)
+})
+
+const COMMANDS: Record<string, new (input: never) => sdk.GetItemCommand> = {
+  GetItemCommand: sdk.GetItemCommand,
+  BatchGetItemCommand: sdk.BatchGetItemCommand as never,
+  QueryCommand: sdk.QueryCommand as never,
+  PutItemCommand: sdk.PutItemCommand as never,
+  UpdateItemCommand: sdk.UpdateItemCommand as never,
+  DeleteItemCommand: sdk.DeleteItemCommand as never,
+  TransactWriteItemsCommand: sdk.TransactWriteItemsCommand as never,
+}
+
+const send = async (name: string, input: object): Promise<object> => {
+  const Command = COMMANDS[name]
+  if (!Command) throw new Error(`There is no ${name}.`)
+  return dynamodb().send(new Command(input as never))
+}
+
+/** Both tables may refuse a command, as they refuse it alike. */
+const unlessRefused = (error: unknown): void => {
+  if (!(error instanceof sdk.DynamoDBServiceException || error instanceof AppError)) throw error
+}
+
+/** What dynoxide itself holds under some keys, beside what the simulated table does. */
+const expectSameItems = async (hashes: string[]): Promise<void> => {
+  const real = await Promise.all(
+    hashes.map(hash =>
+      dynamodb().send(
+        new sdk.QueryCommand({
+          TableName: 'espalier',
+          ConsistentRead: true,
+          KeyConditionExpression: 'pk = :pk',
+          ExpressionAttributeValues: { ':pk': { S: hash } },
+        }),
+      ),
+    ),
+  )
+  const simulated = table.items().filter(({ pk }) => hashes.includes(pk?.S ?? ''))
+  expect(plainItems(simulated)).toEqual(plainItems(real.flatMap(({ Items }) => Items ?? [])))
+}
+
+const PROPERTY = { numRuns: 40 }
+const PROPERTY_TIMEOUT_MS = 120_000
+let runs = 0
+
+test(
+  'whatever the platform asks of it, it answers as DynamoDB does',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(command, { minLength: 20, maxLength: 60 }), async commands => {
+        const run = `run${runs++}`
+        for (const each of commands) await performByData(run, each).catch(unlessRefused)
+        expect(both.differences.splice(0)).toEqual([])
+        await expectSameItems(HASHES.map(hash => `${run}#${hash}`))
+      }),
+      PROPERTY,
+    )
+  },
+  PROPERTY_TIMEOUT_MS,
+)
+
+test(
+  'any condition and any update means what it means to DynamoDB',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(raw, { minLength: 20, maxLength: 60 }), async commands => {
+        const hash = `raw${runs++}`
+        for (const each of commands)
+          await send(each.command, inputOf(each, hash)).catch(unlessRefused)
+        expect(both.differences.splice(0)).toEqual([])
+        await expectSameItems([hash])
+      }),
+      PROPERTY,
+    )
+  },
+  PROPERTY_TIMEOUT_MS,
+)
+
+test.each(edges)('%s: %s', async (_, outcome, name, input) => {
+  const answer = await send(name, { ...input, ReturnConsumedCapacity: 'TOTAL' }).then(
+    () => 'done',
+    error => error.name,
+  )
+  expect(answer).toBe(outcome === 'done' ? 'done' : 'ValidationException')
+  expect(both.differences).toEqual([])
+})
+
+test.each(strictEdges)('%s is refused, though not by dynoxide', (_, name, input) => {
+  expect(() => createFakeTable().perform(name, input)).toThrow(
+    expect.objectContaining({ name: 'ValidationException' }),
+  )
+})
+
+test('what it does not know, it says so instead of an answer', () => {
+  const key = { pk: { S: 'a' }, sk: { S: 'b' } }
+  const input = { TableName: 'espalier', Key: key, ProjectionExpression: 'pk' }
+  expect(() => table.perform('GetItemCommand', input)).toThrow('does not know ProjectionExpression')
+  expect(() => table.perform('ScanCommand', {})).toThrow('does not know ScanCommand')
+})
