@@ -31,8 +31,14 @@ const Model = z
     message: 'is needed: an "openai-compatible" model has no address of its own',
   })
 
+/** A tool's name with its plugin's, as an agent stores it, in characters. */
+export const MAX_TOOL_NAME_CHARS = 200
+
 const ToolChoice = z
-  .union([z.enum(['auto', 'none', 'required']), z.strictObject({ tool: ToolName })])
+  .union([
+    z.enum(['auto', 'none', 'required']),
+    z.strictObject({ tool: ToolName.max(MAX_TOOL_NAME_CHARS) }),
+  ])
   .describe(
     'Whether a task’s first step has to call a tool, or one tool, or may call none; later steps choose.',
   )

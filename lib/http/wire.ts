@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { MAX_NAME_CHARS } from '../agent/limits.ts'
 import { type Id, type IdKind, idOf } from '../core/ids.ts'
+import { isReadable } from '../core/readable.ts'
 
 // What many answers and parameters are made of. Each has a name in the OpenAPI document.
 
@@ -41,6 +42,7 @@ export const Name = z
   .trim()
   .min(1)
   .max(MAX_NAME_CHARS)
+  .refine(isReadable, 'must be one line with something to see in it')
   .describe(`At most ${MAX_NAME_CHARS} characters, without blanks around it.`)
 
 export const ToolName = z.string().describe('The name of a tool, as GET /api/v1/tools lists it.')

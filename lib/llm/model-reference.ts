@@ -15,6 +15,9 @@ export type Provider = z.infer<typeof Provider>
 /** Longer than any model's name that a provider lists, short enough for a URL's path. */
 export const MAX_MODEL_NAME_CHARS = 200
 
+/** What browsers and servers take for sure; far above any provider's. */
+export const MAX_BASE_URL_CHARS = 2_000
+
 export const ModelReference = z.object({
   provider: Provider,
   /** Part of a URL with some providers, so only what names of models are made of. */
@@ -25,6 +28,7 @@ export const ModelReference = z.object({
   /** Where the API is, if not at the provider's own address; `openai-compatible` has no other. */
   baseUrl: z
     .url({ protocol: /^https?$/ })
+    .max(MAX_BASE_URL_CHARS)
     .refine(url => !/^[^/]*\/\/[^/?#]*@/.test(url), 'must not hold a user name or a password')
     .exactOptional(),
 })

@@ -1,5 +1,7 @@
+import { cut } from '../core/clip.ts'
 import { optionalConfig, variableOf } from '../core/config.ts'
 import { AppError } from '../core/errors.ts'
+import { readable } from '../core/readable.ts'
 
 /** Claims with the values of each, of which one is enough to come in without an invitation. */
 type Rule = { claim: string; values: readonly string[] }
@@ -26,10 +28,10 @@ export const verifiedEmail = ({
 /** What someone may be called. */
 export const MAX_NAME_CHARS = 100
 export const nameOf = ({ name, preferred_username, email }: Record<string, unknown>): string => {
-  const known = [name, preferred_username, email].find(
-    value => typeof value === 'string' && value.trim() !== '',
+  const [known = 'Someone'] = [name, preferred_username, email].flatMap(value =>
+    typeof value === 'string' ? (readable(value.toWellFormed()) ?? []) : [],
   )
-  return typeof known === 'string' ? known.trim().slice(0, MAX_NAME_CHARS) : 'Someone'
+  return cut(known, MAX_NAME_CHARS)
 }
 
 const valuesOf = (claims: Record<string, unknown>, claim: string): string[] => {

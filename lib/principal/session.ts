@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import * as z from 'zod'
 import { auditWrite } from '../audit/audit.ts'
+import { cut } from '../core/clip.ts'
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
 import { type Id, idOf } from '../core/ids.ts'
 import { is } from '../data/expression.ts'
@@ -66,7 +67,7 @@ export const newSession = (
     id,
     userId,
     hash: hashOf(text),
-    userAgent: userAgent.slice(0, MAX_USER_AGENT_CHARS),
+    userAgent: cut(userAgent, MAX_USER_AGENT_CHARS).toWellFormed(),
     createdAt: isoNow(clock),
     expiresAt: isoIn(SESSION_HOURS * HOUR_MS, clock),
   }

@@ -7,6 +7,7 @@ import { isoNow } from '../../../lib/core/clock.ts'
 import { AppError, notFound } from '../../../lib/core/errors.ts'
 import { derivedId, type Id } from '../../../lib/core/ids.ts'
 import { invalid, type Problem } from '../../../lib/core/problems.ts'
+import { isReadable } from '../../../lib/core/readable.ts'
 import type { CallContext, Tool } from '../../../lib/tool/define.ts'
 import { findTool } from '../../../lib/tool/registry.ts'
 import { tools as registry } from '../index.ts'
@@ -27,6 +28,7 @@ export const createAgentOf = async ({
   call,
   clock,
 }: CallContext<Slim & { name: string; system_prompt: string }>) => {
+  checkName(parameters.name)
   const caller = await getAgent(callerId)
   const { agent } = await createAgent(
     {
@@ -57,6 +59,7 @@ export const updateAgentOf = async ({
 }: CallContext<
   Slim & { agent_id: Id<'agent'>; name?: string | undefined; system_prompt?: string | undefined }
 >) => {
+  if (name !== undefined) checkName(name)
   const agent = await madeBy({ agent: caller, principal }, agent_id)
   const changed = await updateAgent(
     agent,
@@ -74,6 +77,13 @@ export const updateAgentOf = async ({
       'Someone else changed this agent just now. Read it again.',
     )
   return { agent_id: agent.id, tools: await manifestOf(agent.id) }
+}
+
+const checkName = (name: string): void => {
+  if (isReadable(name)) return
+  throw invalid('Nothing was changed.', [
+    { field: 'name', message: 'must be one line with something to see in it.' },
+  ])
 }
 
 type Entry = {

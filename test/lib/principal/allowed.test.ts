@@ -64,4 +64,8 @@ it('someone has the name that the provider knows, and always one', () => {
   expect(nameOf({ name: '', email: 'a@b.c' })).toBe('a@b.c')
   expect(nameOf({})).toBe('Someone')
   expect(nameOf({ name: 'x'.repeat(500) })).toHaveLength(100)
+  expect(nameOf({ name: `${'x'.repeat(99)}😀` })).toBe('x'.repeat(99))
+  expect(nameOf({ name: 'a\ud83d' })).toBe('a\ufffd')
+  expect(nameOf({ name: 'two\nlines' })).toBe('two lines')
+  expect(nameOf({ name: '\u200b', email: 'a@b.c' })).toBe('a@b.c')
 })
