@@ -1,9 +1,11 @@
+import { WAKE_FUNCTION } from '../lib/call/invoke.ts'
 import { REFERENCE_FILES } from '../lib/http/reference-page.ts'
 import type { FunctionSpec, Reach, Route, RouteTable } from '../lib/http/route-table.ts'
-import { SEAT_SECONDS } from '../lib/task/watcher.ts'
 import { NOTIFY_FUNCTION } from '../lib/notification/announce.ts'
 import { ATTEMPT_TIMEOUT_MS } from '../lib/notification/limits.ts'
+import { SEAT_SECONDS } from '../lib/task/watcher.ts'
 import { operationFunction } from '../lib/tool/alias.ts'
+import { isLong } from '../lib/tool/options.ts'
 import { allTools } from '../lib/tool/registry.ts'
 import { TICK_TIMEOUT_SECONDS } from '../lib/workflow/definition.ts'
 import { endpointsOf, type ResourceName } from './admin/index.ts'
@@ -119,6 +121,13 @@ const WORKFLOW: readonly FunctionSpec[] = [
     timeoutSeconds: HTTP_TIMEOUT_SECONDS,
   },
   {
+    name: WAKE_FUNCTION,
+    module: 'workflow/wake',
+    reach: ['tasks', 'calls', 'workflow'],
+    memoryMb: ADMIN_MEMORY_MB,
+    timeoutSeconds: HTTP_TIMEOUT_SECONDS,
+  },
+  {
     name: 'sweep',
     module: 'workflow/sweep',
     reach: ['tasks', 'calls', 'workflow', 'operations', 'sweep', 'announce'],
@@ -144,7 +153,11 @@ export const routeTable = async (): Promise<RouteTable> => {
       spec: {
         name: operationFunction(tool.name, operation.name),
         module: `tools/${tool.name.replaceAll('_', '-')}`,
-        reach: ['floor', ...operation.touches] as const,
+        reach: [
+          'floor',
+          ...operation.touches,
+          ...(isLong(operation) ? (['itself'] as const) : []),
+        ] as const,
         memoryMb: operation.memoryMb,
         timeoutSeconds: Math.ceil(operation.timeoutSeconds) + OPERATION_MARGIN_SECONDS,
         tool: tool.name,

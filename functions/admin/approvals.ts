@@ -4,20 +4,21 @@ import { approve, reject } from '../../lib/call/decision.ts'
 import { type Admission, admit, gateKeys } from '../../lib/call/gate.ts'
 import { invokeOperation } from '../../lib/call/invoke.ts'
 import { keptName, typeOfKept } from '../../lib/call/kept-result.ts'
+import { answerQuestion, MAX_ANSWER_CHARS } from '../../lib/call/question.ts'
 import { settle } from '../../lib/call/settle.ts'
 import { agentGone, isAgentOf, refuse } from '../../lib/call/stored.ts'
 import {
   argumentsOf,
   listWaiting,
   type ToolCall,
-  WAITS_ON_A_PERSON,
+  waitsOnAPerson,
 } from '../../lib/call/tool-call.ts'
 import { notFound } from '../../lib/core/errors.ts'
 import { presignedUrl } from '../../lib/data/presigned.ts'
 import { batchGet } from '../../lib/data/table.ts'
 import { governingUser } from '../../lib/http/access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
-import { decidableCall, readableCall } from '../../lib/http/call-access.ts'
+import { answerableCall, decidableCall, readableCall } from '../../lib/http/call-access.ts'
 import { endpoint, reply, replyPage } from '../../lib/http/endpoint.ts'
 import { listOwner, OwnerQuery } from '../../lib/http/list-owner.ts'
 import { Digest, presentCall, presentCalls, ToolCallView } from '../../lib/http/present-call.ts'
@@ -59,6 +60,10 @@ const SettleBody = z
     description: 'What a person found out about a call that nobody knows the end of.',
   })
 
+const AnswerBody = z
+  .strictObject({ answer: z.string().min(1).max(MAX_ANSWER_CHARS) })
+  .meta({ id: 'AnswerToQuestion' })
+
 const OutputHash = z
   .string()
   .regex(/^[0-9a-f]{64}$/)
@@ -75,7 +80,7 @@ export const endpoints = {
       tag,
       summary: 'List the calls that wait on a person',
       description:
-        'Those that ask for approval and those to be settled, of tasks at any depth and of direct calls; of one’s own agents, or of another principal’s.',
+        'Those that ask for approval, those that ask a question and those to be settled, of tasks at any depth and of direct calls; of one’s own agents, or of another principal’s.',
       access: governingUser,
       query: OwnerQuery,
       isPaged: true,
@@ -85,7 +90,7 @@ export const endpoints = {
     async ({ subject, query, page }) => {
       const { items, cursor } = await listWaiting(await listOwner(subject, query), page)
       const calls = await Promise.all(items.map(call => elapseCall(call)))
-      return replyPage(await presentCalls(calls.filter(isWaiting), tools), cursor)
+      return replyPage(await presentCalls(calls.filter(waitsOnAPerson), tools), cursor)
     },
   ),
 
@@ -187,11 +192,23 @@ export const endpoints = {
     async ({ subject: call, caller, body }) =>
       goOn(await settle(call, body, { by: caller.id, also: wakeWrites(call) })),
   ),
+
+  answerToolCall: endpoint(
+    {
+      ...common,
+      path: '/api/v1/tool-calls/{id}/answer',
+      summary: 'Answer the question that a call asks',
+      description: 'The answer is what the model reads of the call; the task goes on.',
+      access: answerableCall,
+      body: AnswerBody,
+      errors: ['INVALID_STATE'],
+    },
+    async ({ subject: call, caller, body: { answer } }) =>
+      goOn(await answerQuestion(call, answer, { by: caller.id, also: wakeWrites(call) })),
+  ),
 }
 
 export const handler = handlerOf(appOf(endpoints))
-
-const isWaiting = ({ status }: ToolCall): boolean => WAITS_ON_A_PERSON.includes(status)
 
 /** That the task has to look is written with the decision: a crash in between loses neither. */
 const wakeWrites = ({ taskId }: ToolCall) => (taskId ? [wakeWrite(taskId)] : [])

@@ -2,16 +2,18 @@ import { type Clock, isoNow, systemClock } from '../core/clock.ts'
 import { small } from '../data/large.ts'
 import { outboxWrites } from '../notification/outbox.ts'
 import { expire, hasExpired } from './decision.ts'
+import { closeQuestion, isUnanswered, UNANSWERED } from './question.ts'
 import { isOverdue, mayRunAgain } from './receipt.ts'
 import { moveCall, type ToolCall } from './tool-call.ts'
 
 /**
- * A call as the passing of time has left it: what nobody decided in time has expired, and of a
- * run that died nobody knows what came. Without a change, the call as it was given.
+ * A call as the passing of time has left it: what nobody decided in time has expired, what nobody
+ * answered is closed, and of a run that died nobody knows what came. Without a change, the call as it was given.
  */
 export const elapse = async (call: ToolCall, clock: Clock = systemClock): Promise<ToolCall> => {
   if (call.status === 'PENDING_APPROVAL' && hasExpired(call, clock))
     return (await expire(call, clock)).item ?? call
+  if (isUnanswered(call, clock)) return closeQuestion(call, UNANSWERED)
   if (isOverdue(call, clock) && !mayRunAgain(call, clock)) return lose(call, clock)
   return call
 }

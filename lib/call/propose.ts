@@ -1,6 +1,7 @@
 import { clip } from '../core/clip.ts'
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
 import { small, storeLarge } from '../data/large.ts'
+import { isLong } from '../tool/options.ts'
 import { approvalExpiry } from './decision.ts'
 import { descriptionOf } from './description.ts'
 import { digestOf } from './digest.ts'
@@ -32,6 +33,7 @@ export const proposeCall = async (
     arguments: await storeLarge(origin.id, parameters),
     description: descriptionOf(admission),
     requiresApproval,
+    ...(isLong(operation) ? { isLong: true as const } : {}),
     ...(requiresApproval
       ? { digest: digestOf(origin, admission), approvalExpiresAt: approvalExpiry(clock) }
       : {}),

@@ -3,6 +3,7 @@ import { newNonce } from '../core/ids.ts'
 import { log } from '../core/log.ts'
 import { loadLarge, storeLarge } from '../data/large.ts'
 import type { Operation } from '../tool/define.ts'
+import { questionOf } from './question.ts'
 import { CallResult, moveCall, type ToolCall } from './tool-call.ts'
 
 /** How long past its operation's time a started call is given before it is taken for dead. */
@@ -27,7 +28,14 @@ export const finish = async (
     // Also from UNKNOWN: a late result still lands, if nobody settled.
     ['STARTED', 'UNKNOWN'],
     result.isError ? 'FAILED' : 'COMPLETED',
-    { set: { result: stored, endedAt: isoNow(clock) }, where: { claim: call.claim } },
+    {
+      set: {
+        result: stored,
+        endedAt: isoNow(clock),
+        ...(result.question ? { question: questionOf(result.question, clock) } : {}),
+      },
+      where: { claim: call.claim },
+    },
   )
   if (!outcome.ok)
     log('warn', 'result-came-late', { callId: call.id, status: outcome.item?.status })

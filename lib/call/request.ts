@@ -14,6 +14,7 @@ import type { Tool } from '../tool/define.ts'
 import { sha256 } from './digest.ts'
 import { elapse } from './elapse.ts'
 import { admit, gateKeys } from './gate.ts'
+import { invokeOperation } from './invoke.ts'
 import { proposeCall } from './propose.ts'
 import { mayStart, startOf } from './receipt.ts'
 import { run } from './run.ts'
@@ -56,9 +57,9 @@ export const runRequest = async (
       ? newId('call')
       : derivedId('call', caller.id, tool.name, operation.name, idempotencyKey)
   const proposed = await proposeCall({ id, meta: {}, requestHash }, admission, clock)
-  // The record starts as started: one write fewer where nobody needs to be asked.
+  // The record starts as started: one write fewer where nobody needs to be asked, nor to wait.
   const call: ToolCall =
-    proposed.status === 'REQUESTED'
+    proposed.status === 'REQUESTED' && !proposed.isLong
       ? { ...proposed, status: 'STARTED', ...startOf(operation, clock) }
       : proposed
   const notices = await outboxWrites({ type: 'call.waiting', call, agentName: agent.name }, clock)
@@ -69,6 +70,7 @@ export const runRequest = async (
     return answerAgain(await elapse(first, clock), tool, clock)
   }
   if (call.status === 'PENDING_APPROVAL') return call
+  if (call.isLong) return sendOff(call)
   return run(call, admission, clock)
 }
 
@@ -143,9 +145,16 @@ const both = (one: table.Found, other: table.Found): table.Found => ({
   get: (schema, key) => one.get(schema, key) ?? other.get(schema, key),
 })
 
+/** Has a long call run by the function that also took the request; whoever asked looks later. */
+const sendOff = async (call: ToolCall): Promise<ToolCall> => {
+  await invokeOperation(call)
+  return call
+}
+
 /** What came of it, if it has ended; what never started, or died and may run again, runs now. */
 const answerAgain = async (call: ToolCall, tool: Tool, clock: Clock): Promise<ToolCall> => {
-  if (mayStart(call, clock)) return runStored(tool, call.id, { clock })
-  if (call.status !== 'STARTED') return call
+  if (mayStart(call, clock))
+    return call.isLong ? sendOff(call) : runStored(tool, call.id, { clock })
+  if (call.status !== 'STARTED' || call.isLong) return call
   throw new AppError('REQUEST_IN_PROGRESS', 'The same request is still running. Try again shortly.')
 }

@@ -6,6 +6,7 @@ import { Large, loadLarge } from '../data/large.ts'
 import * as table from '../data/table.ts'
 import { type TransactionWrite, transact } from '../data/transact.ts'
 import { PrincipalId } from '../principal/principal.ts'
+import { Asked } from '../tool/result.ts'
 import { EFFECTS } from '../tool/words.ts'
 
 /** The life of a call; `FAILED` also ends what was refused before it ran. */
@@ -33,14 +34,17 @@ export const CallResult = z.object({
   code: z.string().optional(),
   data: z.unknown().optional(),
   media: z.array(idOf('media')).optional(),
+  /** The tasks whose ends the answer waits for, as in the tool's `Result`, with what it says of them. */
   children: z.array(idOf('task')).optional(),
-  handover: idOf('task').optional(),
-})
   waitUntil: z.iso.datetime().optional(),
   reports: z.boolean().optional(),
   isElsewhere: z.boolean().optional(),
   beside: z.array(idOf('task')).optional(),
+  detached: z.array(idOf('task')).optional(),
   fetched: z.array(idOf('task')).optional(),
+  handover: idOf('task').optional(),
+  question: Asked.optional(),
+})
 export type CallResult = z.infer<typeof CallResult>
 
 /** One request to run an operation, and its receipt. */
@@ -63,6 +67,8 @@ export const ToolCall = z.object({
   /** One sentence for people, made once from the arguments. */
   description: z.string(),
   requiresApproval: z.boolean(),
+  /** It takes longer than anyone awaits: it runs as an event, and its end is a wake. */
+  isLong: z.literal(true).exactOptional(),
   /** What a decision must repeat; present where approval is asked for. */
   digest: z.string().optional(),
   approvalExpiresAt: z.iso.datetime().optional(),
@@ -76,8 +82,14 @@ export const ToolCall = z.object({
   runs: z.int().optional(),
   endedAt: z.iso.datetime().optional(),
   result: Large.optional(),
-  /** What the model reads once all children have ended; until then the call waits. */
+  /** What the model reads once all children have ended, or a person has answered; until then the call waits. */
   answer: Large.optional(),
+  /** What a person is asked, and until when. */
+  question: z
+    .object({ text: z.string(), options: z.array(z.string()).optional(), until: z.iso.datetime() })
+    .optional(),
+  answeredBy: z.string().optional(),
+  answeredAt: z.iso.datetime().optional(),
   /** Who said what came of a call of which nobody knew. */
   settledBy: z.string().optional(),
   /** Digest of the request that made the record, for Idempotency-Key. */
@@ -100,9 +112,10 @@ const waitingIndex = (call: Pick<ToolCall, 'id' | 'principalId' | 'createdAt'>) 
   gsi2pk: call.principalId,
   gsi2sk: `${call.createdAt}#${call.id}`,
 })
-/** What only a person can move on: a decision is asked for, or what came of a run. */
-export const WAITS_ON_A_PERSON: CallStatus[] = ['PENDING_APPROVAL', 'UNKNOWN']
-/** How long the event that has an approved call run may take before the sweeper sends another. */
+/** What only a person can move on: a decision is asked for, an answer, or what came of a run. */
+export const waitsOnAPerson = ({ status, question, answer }: ToolCall): boolean =>
+  status === 'PENDING_APPROVAL' || status === 'UNKNOWN' || (!!question && !answer)
+/** How long the event that has a call run may take before the sweeper sends another. */
 export const EVENT_GRACE_MS = 60_000
 const WAITING_ATTRIBUTES = ['gsi2pk', 'gsi2sk']
 
@@ -178,19 +191,20 @@ export const moveChange = (
 }
 
 const indexesOf = (call: ToolCall): Record<string, string> => {
-  if (WAITS_ON_A_PERSON.includes(call.status)) return waitingIndex(call)
+  if (waitsOnAPerson(call)) return waitingIndex(call)
   const due = dueAt(call)
   return due === undefined ? {} : dueIndex(call.id, due)
 }
 
 /**
- * When the sweeper looks after a call that no task waits for: one that was approved, and one that
- * may have had an effect before its function died. Of a mere read whoever asked asks again.
+ * When the sweeper looks after a call that no task waits for: one that an event is to run, and one
+ * that may have had an effect before its function died. Of a mere read whoever asked asks again.
  */
 const dueAt = (call: ToolCall): string | undefined => {
   if (call.taskId !== undefined) return undefined
-  const { status, effect, decidedAt, deadlineAt } = call
+  const { status, effect, decidedAt, deadlineAt, isLong, createdAt } = call
   if (status === 'STARTED') return decidedAt || effect !== 'read' ? deadlineAt : undefined
-  if (status !== 'APPROVED' || decidedAt === undefined) return undefined
-  return new Date(Date.parse(decidedAt) + EVENT_GRACE_MS).toISOString()
+  const since = status === 'APPROVED' ? decidedAt : isLong && createdAt
+  if ((status !== 'APPROVED' && status !== 'REQUESTED') || !since) return undefined
+  return new Date(Date.parse(since) + EVENT_GRACE_MS).toISOString()
 }

@@ -14,7 +14,14 @@ import { readBatches } from './batch.ts'
 import { despiteConflicts } from './conflict.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { INDEXES, type IndexName, PRIMARY_KEY } from './definition.ts'
-import { type Change, collector, is, MARSHALL_OPTIONS, type Where } from './expression.ts'
+import {
+  type Change,
+  collector,
+  conditionOf,
+  is,
+  MARSHALL_OPTIONS,
+  type Where,
+} from './expression.ts'
 import { attributesOf, type Key, parse, type Schema, updateRequest, type Write } from './item.ts'
 import { countUsage } from './usage.ts'
 
@@ -143,6 +150,8 @@ export const query = async <T>(
     before?: string
     /** Both ends are within. */
     between?: readonly [string, string]
+    /** What else an item has to be: those that aren't are read all the same, and count as read. */
+    where?: Where
     newestFirst?: boolean
     limit?: number
     cursor?: string
@@ -167,6 +176,7 @@ export const query = async <T>(
       IndexName: options.index,
       ConsistentRead: options.index === undefined,
       KeyConditionExpression: conditions.join(' AND '),
+      FilterExpression: options.where && conditionOf(options.where, collect),
       ScanIndexForward: !options.newestFirst,
       Limit: options.limit,
       ExclusiveStartKey: options.cursor ? decodeCursor(options.cursor, list) : undefined,

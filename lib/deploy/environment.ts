@@ -13,7 +13,9 @@ export const variablesOf = (spec: Pick<FunctionSpec, 'reach' | 'tool'>): Variabl
     ESPALIER_TABLE: grants.some(({ rows, lists }) => rows || lists),
     ESPALIER_BUCKET: grants.some(({ objects }) => objects),
     ESPALIER_STATE_MACHINE_ARN: reach.includes('workflow'),
-    ESPALIER_FUNCTION_PREFIX: reach.includes('operations') || reach.includes('announce'),
+    ESPALIER_FUNCTION_PREFIX: ['operations', 'itself', 'announce'].some(word =>
+      reach.some(each => each === word),
+    ),
     // The gate, which every operation passes, opens settings; notices are signed with sealed secrets.
     ESPALIER_SETTINGS_KEYS:
       reach.includes('floor') ||

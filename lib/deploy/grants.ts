@@ -131,7 +131,11 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
       // What a task starts or calls is written on condition that the task goes on.
       { actions: [...READ_AND_WRITE, 'Query', 'ConditionCheckItem'], keys: ['task_*'] },
       { actions: READ_AND_WRITE, keys: ['ledger#task_*'] },
-      { actions: ['Query', 'PutItem', 'DeleteItem'], keys: ['open#task_*'] },
+      // What is open under a task, who waits for its end, and the slots that an agent's may take.
+      {
+        actions: [...READ_AND_WRITE, 'Query', 'DeleteItem'],
+        keys: ['open#task_*', 'waiters#task_*', 'slots#agent_*'],
+      },
     ],
     objects: [{ actions: OBJECTS, keys: ['large/task_*'] }],
   },
@@ -230,6 +234,7 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
   results: { objects: [{ actions: ['GetObject'], keys: ['results/call_*'] }] },
   workflow: {},
   operations: {},
+  itself: {},
   models: {},
 }
 

@@ -1,3 +1,4 @@
+import { WAKE_FUNCTION } from '../call/invoke.ts'
 import type { FunctionSpec } from '../http/route-table.ts'
 import { NOTIFY_FUNCTION } from '../notification/announce.ts'
 import { type Access, grantsOf } from './grants.ts'
@@ -29,7 +30,7 @@ export type Statement = {
  * objects by the beginning of their keys.
  */
 export const permissionsOf = (
-  spec: Pick<FunctionSpec, 'reach' | 'tool'>,
+  spec: Pick<FunctionSpec, 'name' | 'reach' | 'tool'>,
   targets: Targets,
 ): Statement[] => [
   {
@@ -67,7 +68,7 @@ const objectStatements = (spec: Pick<FunctionSpec, 'reach' | 'tool'>, { bucket }
   }))
 
 const serviceStatements = (
-  { reach }: Pick<FunctionSpec, 'reach'>,
+  { name, reach }: Pick<FunctionSpec, 'name' | 'reach'>,
   { stateMachine, functions, identities, emailSender }: Targets,
 ): Statement[] => [
   ...(reach.includes('workflow')
@@ -96,6 +97,14 @@ const serviceStatements = (
           conditions: [
             { test: 'StringEquals', variable: 'ses:FromAddress', values: [emailSender] },
           ],
+        },
+      ]
+    : []),
+  ...(reach.includes('itself')
+    ? [
+        {
+          actions: ['lambda:InvokeFunction'],
+          resources: [name, WAKE_FUNCTION].map(each => `${functions}${each}`),
         },
       ]
     : []),

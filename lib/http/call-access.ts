@@ -35,3 +35,19 @@ export const decidableCall = access({
     throw new AppError('FORBIDDEN', 'This key may not decide: it lacks the scope "decide".')
   },
 })
+
+/**
+ * The tool call in the path, for those who may answer its question: what they say is a word to the
+ * agent as a prompt is, and decides nothing.
+ */
+export const answerableCall = access({
+  who: 'A key of the call’s owner, of a member of the group that owns it, or an admin’s.',
+  what: 'tool call',
+  params: { id: CallId },
+  errors: ['NOT_FOUND', 'FORBIDDEN'],
+  find: async asked => {
+    const call = await readableCall.find(asked)
+    await demand(asked.caller, 'run', call, () => notFound('tool call', call.id))
+    return call
+  },
+})

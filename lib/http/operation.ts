@@ -1,5 +1,6 @@
 import type { LambdaContext, LambdaEvent } from 'hono/aws-lambda'
 import * as z from 'zod'
+import { invokeWake } from '../call/invoke.ts'
 import { runRequest } from '../call/request.ts'
 import { runStored } from '../call/stored.ts'
 import type { CallStatus } from '../call/tool-call.ts'
@@ -27,7 +28,11 @@ export const handleEvent = async (
   if (!stored.success) return appOf(tool)(event as LambdaEvent, context as LambdaContext)
   const { callId } = stored.data
   const { functionName } = context as LambdaContext
-  const call = await runFunction({ callId }, () => runStored(tool, callId, { functionName }))
+  const call = await runFunction({ callId }, async () => {
+    const ran = await runStored(tool, callId, { functionName })
+    if (ran.isLong && ran.taskId) await invokeWake(callId)
+    return ran
+  })
   return { callId, status: call.status }
 }
 
@@ -57,6 +62,6 @@ const appOf = (tool: Tool) => {
 }
 
 /** The call has not ended: its record tells when it has. */
-const GOES_ON: CallStatus[] = ['PENDING_APPROVAL', 'APPROVED', 'STARTED', 'UNKNOWN']
+const GOES_ON: CallStatus[] = ['REQUESTED', 'PENDING_APPROVAL', 'APPROVED', 'STARTED', 'UNKNOWN']
 
 const Arguments = objectOf('arguments')

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { resultOf } from '../call/receipt.ts'
-import { argumentsOf, CallStatus, type ToolCall } from '../call/tool-call.ts'
-import { bytesOf } from '../data/large.ts'
+import { argumentsOf, CallResult, CallStatus, type ToolCall } from '../call/tool-call.ts'
+import { bytesOf, loadLarge } from '../data/large.ts'
 import { findTool, type ToolRegistry } from '../tool/registry.ts'
 import { operationSchema } from '../tool/schema.ts'
 import { createRoom, type Room } from './room.ts'
@@ -22,6 +22,17 @@ const ResultView = z
     media: z.array(MediaId),
   })
   .meta({ id: 'ToolCallResult' })
+
+const QuestionView = z
+  .object({
+    text: z.string(),
+    options: z.array(z.string()).describe('Answers to choose from, if any; others may be given.'),
+    until: Time.describe('When the task goes on without an answer.'),
+    answer: z.string().nullable().describe('Null while the question waits.'),
+    answered_by: z.string().nullable().describe('Null where nobody answered in time.'),
+    answered_at: Time.nullable(),
+  })
+  .meta({ id: 'Question', description: 'What a call asks people; the answer is its result.' })
 
 export const ToolCallView = z
   .object({
@@ -52,6 +63,7 @@ export const ToolCallView = z
         'There was no room for arguments, parameter_schema and result: read the call by itself.',
       ),
     result: ResultView.nullable(),
+    question: QuestionView.nullable(),
   })
   .meta({ id: 'ToolCall', description: 'A request to run an operation, and its receipt.' })
 export type ToolCallView = z.infer<typeof ToolCallView>
@@ -80,9 +92,11 @@ export const presentCall = async (
   const fits = room.take(
     bytesOf(call.arguments) +
       (call.result ? bytesOf(call.result) : 0) +
+      (call.answer ? bytesOf(call.answer) : 0) +
       Buffer.byteLength(JSON.stringify(schema)),
   )
   const result = fits ? await resultOf(call) : undefined
+  const question = await presentQuestion(call)
   return {
     id: call.id,
     status: call.status,
@@ -113,8 +127,21 @@ export const presentCall = async (
           media: result.media ?? [],
         }
       : null,
+    question,
   }
 }
+
+const presentQuestion = async ({ question, answer, answeredBy, answeredAt }: ToolCall) =>
+  question
+    ? {
+        text: question.text,
+        options: question.options ?? [],
+        until: question.until,
+        answer: answer ? (await loadLarge(CallResult, answer)).content : null,
+        answered_by: answeredBy ?? null,
+        answered_at: answeredAt ?? null,
+      }
+    : null
 
 /** What a call's tool says of it by now: neither tool nor operation need still be there. */
 const declarationOf = async (call: ToolCall, tools: ToolRegistry) => {

@@ -18,7 +18,10 @@ export type Reach =
   | 'settings'
   | 'calls'
   | 'decisions'
+  /** The functions of all operations. */
   | 'operations'
+  /** Its own function, and the one that wakes tasks: what a long operation runs by, and ends with. */
+  | 'itself'
   /** The keys of model providers. */
   | 'models'
   /** Which models there are for agents to name, with their sealed keys. */

@@ -154,13 +154,45 @@ export const lastInLine = async (tasks: Task[]): Promise<Task[]> =>
     ? tasks
     : lastInLine(await getTasks(tasks.map(task => task.handoverTo ?? task.id)))
 
-export const listTasks = (
+/** Which tasks of a list are asked for: absent fields ask for all. */
+export type TaskFilter = { status?: TaskStatus[]; agentId?: Id<'agent'>; isRoot?: true }
+
+/** A filter may pass over so many pages before a list says where it goes on. */
+const MAX_FILTERED_PAGES = 10
+
+/**
+ * A principal's or an agent's tasks, newest first. With a filter a page may hold fewer than its
+ * limit, or none, and go on all the same.
+ */
+export const listTasks = async (
   by: { principalId: PrincipalId } | { agentId: Id<'agent'> },
-  page: { limit: number; cursor?: string },
-) =>
-  'agentId' in by
-    ? table.query(Task, { index: 'gsi2', pk: `${by.agentId}#task`, newestFirst: true, ...page })
-    : table.query(Task, { index: 'gsi1', pk: `${by.principalId}#task`, newestFirst: true, ...page })
+  { limit, cursor, ...filter }: { limit: number; cursor?: string } & TaskFilter,
+): Promise<table.Page<Task>> => {
+  const list =
+    'agentId' in by
+      ? ({ index: 'gsi2', pk: `${by.agentId}#task` } as const)
+      : ({ index: 'gsi1', pk: `${by.principalId}#task` } as const)
+  const where = {
+    ...(filter.status ? { status: is.oneOf(filter.status) } : {}),
+    ...(filter.agentId ? { agentId: filter.agentId } : {}),
+    ...(filter.isRoot ? { depth: 0 } : {}),
+  }
+  const page: table.Page<Task> = { items: [], ...(cursor ? { cursor } : {}) }
+  for (let read = 0; read < MAX_FILTERED_PAGES; read++) {
+    const { items, cursor: next } = await table.query(Task, {
+      ...list,
+      where,
+      newestFirst: true,
+      limit: limit - page.items.length,
+      ...(page.cursor ? { cursor: page.cursor } : {}),
+    })
+    page.items.push(...items)
+    if (next) page.cursor = next
+    else delete page.cursor
+    if (!next || page.items.length === limit) break
+  }
+  return page
+}
 
 /** What a task said at its end; empty where it said nothing. */
 export const finalText = async (task: Task): Promise<string> =>

@@ -4,8 +4,13 @@ import { MAX_RESULT_SIZE } from './serialize.ts'
 import { type SettingDefinition, SKILL_PATTERN } from './setting.ts'
 import { CATEGORIES, EFFECTS, RESOURCES, SETTING_TYPES } from './words.ts'
 
-/** What an operation may take at most: whoever asks waits for it, and API Gateway for 30 seconds. */
+/**
+ * An operation that may take longer is awaited by nobody, since API Gateway waits for 30 seconds:
+ * it runs as an event.
+ */
 export const MAX_AWAITED_SECONDS = 25
+/** What an operation may take at most: Lambda gives 15 minutes, and the receipt takes some. */
+export const MAX_OPERATION_SECONDS = 890
 /** What a Lambda may have, in MB. */
 const MIN_MEMORY_MB = 128
 const MAX_MEMORY_MB = 10_240
@@ -70,8 +75,8 @@ const OPERATION_RULES: Record<keyof Operation, Rule> = {
   enabledByDefault: flag,
   requiresApprovalByDefault: flag,
   timeoutSeconds: rule(
-    `must be a number of seconds above 0, at most ${MAX_AWAITED_SECONDS}.`,
-    value => typeof value === 'number' && value > 0 && value <= MAX_AWAITED_SECONDS,
+    `must be a number of seconds above 0, at most ${MAX_OPERATION_SECONDS}.`,
+    value => typeof value === 'number' && value > 0 && value <= MAX_OPERATION_SECONDS,
   ),
   memoryMb: wholeNumber(MIN_MEMORY_MB, MAX_MEMORY_MB, 'MB'),
   touches: listOf(`must be a list of: ${RESOURCES.join(', ')}.`, item =>
@@ -117,3 +122,7 @@ const problemIn = (options: object, rules: Record<string, Rule>): string | undef
   }
   return undefined
 }
+
+/** Whether an operation runs as an event, whose end is a wake: nobody awaits it. */
+export const isLong = ({ timeoutSeconds }: Pick<Operation, 'timeoutSeconds'>): boolean =>
+  timeoutSeconds > MAX_AWAITED_SECONDS

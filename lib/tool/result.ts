@@ -21,11 +21,18 @@ export type Result = {
   isElsewhere?: boolean
   /** Children that run beside the task, which is told when each has ended. */
   beside?: readonly Id<'task'>[]
+  /** Children that run on by themselves, and of which the task hears nothing. */
+  detached?: readonly Id<'task'>[]
   /** Tasks of whose ends this very result tells, so that nothing else needs to. */
   fetched?: readonly Id<'task'>[]
   /** The task that goes on in this one's place: this one completes with `content`. */
   handover?: Id<'task'>
+  /** What a person is asked: their answer is what the model reads. */
+  question?: Asked
 }
+
+/** A question to people, with answers to choose from if they like, and how long it waits. */
+export type Asked = { text: string; options?: string[] | undefined; timeoutSeconds: number }
 
 /** What came of a call, as its record holds it. */
 export type ToolResult = {
@@ -33,29 +40,38 @@ export type ToolResult = {
   data?: Json
   media?: Id<'media'>[]
   children?: Id<'task'>[]
-  handover?: Id<'task'>
-}
-
-/** Stored with the result, what is no id would make its record one that can't be read. */
-const References = z.object({
   waitUntil?: string
   reports?: boolean
   isElsewhere?: boolean
   beside?: Id<'task'>[]
+  detached?: Id<'task'>[]
   fetched?: Id<'task'>[]
+  handover?: Id<'task'>
+  question?: Asked
+}
+
+/** Stored with the result, what is no id would make its record one that can't be read. */
+const References = z.object({
   media: z.array(idOf('media')).exactOptional(),
   children: z.array(idOf('task')).exactOptional(),
+  waitUntil: z.iso.datetime().exactOptional(),
+  reports: z.boolean().exactOptional(),
+  isElsewhere: z.boolean().exactOptional(),
+  beside: z.array(idOf('task')).exactOptional(),
+  detached: z.array(idOf('task')).exactOptional(),
+  fetched: z.array(idOf('task')).exactOptional(),
   handover: idOf('task').exactOptional(),
+})
+
+export const Asked = z.object({
+  text: z.string(),
+  options: z.array(z.string()).optional(),
+  timeoutSeconds: z.number(),
 })
 
 const RESULT = Symbol.for('espalier.result')
 
 /** Returned from `execute` where the model's answer is not all that there is to say. */
-  waitUntil: z.iso.datetime().exactOptional(),
-  reports: z.boolean().exactOptional(),
-  isElsewhere: z.boolean().exactOptional(),
-  beside: z.array(idOf('task')).exactOptional(),
-  fetched: z.array(idOf('task')).exactOptional(),
 export const result = (value: Result): Result =>
   Object.defineProperty({ ...value }, RESULT, { value: true })
 
@@ -93,7 +109,12 @@ export const toResult = async (value: unknown, keep: Keeper): Promise<ToolResult
   })
   if (!references.success)
     throw new AppError('INTERNAL', 'The tool’s result names media or tasks by what is no id.')
-  return { content: text, ...(shown === undefined ? {} : { data: shown }), ...references.data }
+  return {
+    content: text,
+    ...(shown === undefined ? {} : { data: shown }),
+    ...references.data,
+    ...(question === undefined ? {} : { question }),
+  }
 }
 
 /** JSON as the model reads it: text as it is. */

@@ -9,6 +9,6 @@ import { wake } from './wake.ts'
  */
 export const elapseCall = async (call: ToolCall, clock: Clock = systemClock): Promise<ToolCall> => {
   const current = await elapse(call, clock)
-  if (current.status !== call.status && call.taskId) await wake(call.taskId, clock)
+  if (current !== call && call.taskId) await wake(call.taskId, clock)
   return current
 }

@@ -2,18 +2,20 @@ import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
 import { DUE_ATTRIBUTES, dueIndex } from '../data/due.ts'
 import { is, type Where } from '../data/expression.ts'
 import * as table from '../data/table.ts'
+import { announce } from '../notification/announce.ts'
+import { outboxWrites } from '../notification/outbox.ts'
 import { moveTask } from '../task/move.ts'
 import { isDetached, markersOf, noneLeft } from '../task/open-children.ts'
 import { Task, taskKey } from '../task/task.ts'
+import { wakeWaiters } from './waits-for.ts'
 import { wake } from './wake.ts'
 
-import { wakeWaiters } from './waits-for.ts'
 /** When the sweeper looks whether an ended child's parent was told. */
 const REPORT_GRACE_MS = 60_000
-
-/** The ways in which a task ends, and what its event says of each. */
 /** By how much the clocks of two functions may differ. */
 const CLOCKS_DIFFER_MS = 60_000
+
+/** The ways in which a task ends, and what its event says of each. */
 const EVENT_OF = {
   COMPLETED: 'completed',
   FAILED: 'failed',
@@ -40,6 +42,10 @@ export const endTask = async (
 ): Promise<boolean> => {
   const type = set.handoverTo ? 'handed-over' : EVENT_OF[status]
   const detail = set.error?.message
+  const notices = await outboxWrites(
+    { type: 'task.ended', task: { ...task, ...set, status } },
+    clock,
+  )
   const moved = await moveTask(
     task,
     status,
@@ -63,8 +69,8 @@ export const endTask = async (
 }
 
 /**
- * Wakes the parent of an ended task if it was the last one open, and takes the task off the
- * sweeper's list; may be done again.
+ * Tells whom the end of a task concerns, and takes the task off the sweeper's list; may be done
+ * again.
  */
 export const reportToParent = async (task: Task, clock: Clock = systemClock): Promise<void> => {
   if (task.parentId && (await concernsParent(task, clock))) await wake(task.parentId, clock)

@@ -30,7 +30,8 @@ export const takeLease = async (
   const outcome = await table.update(
     Task,
     taskKey(taskId),
-    { ...change, remove: ['token'], add: { fence: 1, ticks: 1 } },
+    // The token stays: a tick that came twice is none that the execution's wait has ended for.
+    { ...change, add: { fence: 1, ticks: 1 } },
     {
       claim: newNonce(),
       where: {

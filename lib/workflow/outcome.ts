@@ -5,16 +5,18 @@ import type { Id } from '../core/ids.ts'
 import { dueIndex } from '../data/due.ts'
 import { small, storeLarge } from '../data/large.ts'
 import { textOf } from '../llm/message.ts'
-import type { ModelErrorDetails } from '../llm/model-error.ts'
+import type { ModelErrorDetails, ModelErrorKind } from '../llm/model-error.ts'
+import { announce } from '../notification/announce.ts'
+import { outboxWrites } from '../notification/outbox.ts'
 import type { Entry } from '../task/history.ts'
 import { moveTask, type TaskMove } from '../task/move.ts'
 import type { Task, TaskStatus } from '../task/task.ts'
 import { MAX_WAIT_SECONDS } from './definition.ts'
 import { type End, endTask } from './end.ts'
 import { held, LEASE_LOST, writeHeld } from './lease.ts'
+import { SLOT_LOOK_MS } from './slots.ts'
 
 /** What the state machine reads; every field is always there, since its paths must lead somewhere. */
-import { SLOT_LOOK_MS } from './slots.ts'
 export type TickOutcome = {
   outcome: 'again' | 'wait' | 'until' | 'end'
   wakeSeq: number
@@ -40,9 +42,13 @@ export const outcomeOf = (
 /** Leaves the task waiting: the lease goes, and the wake that the tick saw is noted. */
 export const park = async (
   task: Task,
-  { status, until }: { status: TaskStatus; until?: string },
+  { status, until, step }: { status: TaskStatus; until?: string; step: number },
   clock: Clock = systemClock,
 ): Promise<TickOutcome> => {
+  const notices = await outboxWrites(
+    { type: 'task.waiting', task: { ...task, status }, step, ...(until ? { until } : {}) },
+    clock,
+  )
   const waitSeconds = secondsUntil(until, clock)
   const set = {
     seenWakeSeq: task.wakeSeq,
@@ -99,27 +105,44 @@ export const fail = (task: Task, code: string, message: string, clock: Clock = s
 export const cancelled = (task: Task, clock: Clock = systemClock) =>
   end(task, { status: 'CANCELLED' }, clock)
 
-/** Queues the task for another try where the model's error allows it; fails it otherwise. */
+/**
+ * Queues the task for another try where the model's error allows it: a few soon, each later than
+ * the one before, then as many as its agent says, each after the agent's minutes. Fails it
+ * otherwise.
+ */
 export const retryOrFail = async (
   task: Task,
+  agent: Pick<Agent, 'maxRetries' | 'retryAfterMinutes'>,
   error: AppError,
   clock: Clock = systemClock,
 ): Promise<TickOutcome> => {
   const details = error.details as ModelErrorDetails
-  const failures = task.failures + 1
-  const code = details.kind.toUpperCase().replaceAll('-', '_')
+  const code = codeOf(details.kind)
   const { message } = error
-  if (!details.is_retryable || failures >= MAX_MODEL_FAILURES)
-    return fail(task, code, message, clock)
-  const asked = details.retry_after_seconds ?? RETRY_BASE_SECONDS * 2 ** failures
-  const seconds = Math.min(asked, MAX_RETRY_SECONDS)
+  const failures = task.failures + 1
+  const isSoon = details.is_retryable && failures < MAX_MODEL_FAILURES
+  const isLater = mayPass(details) && task.retries < agent.maxRetries
+  if (!isSoon && !isLater) return fail(task, code, message, clock)
+  const soon = details.retry_after_seconds ?? RETRY_BASE_SECONDS * 2 ** failures
+  const seconds = isSoon ? Math.min(soon, MAX_RETRY_SECONDS) : agent.retryAfterMinutes * 60
   const until = isoIn(seconds * 1_000, clock)
-  const due = dueIndex(task.id, isoIn(seconds * 1_000 + WAIT_GRACE_MS, clock))
-  // Whoever looks at the waiting task sees what it waits out.
-  const set = { failures, error: { code, message }, ...due }
+  const set = {
+    ...(isSoon ? { failures } : { failures: 0, retries: task.retries + 1 }),
+    // Whoever looks at the waiting task sees what it waits out.
+    error: { code, message },
+    ...dueIndex(task.id, isoIn(seconds * 1_000 + WAIT_GRACE_MS, clock)),
+  }
   await move(task, 'QUEUED', { set, event: { type: 'retry-scheduled', detail: message } }, clock)
   return outcomeOf('until', { until })
 }
+
+/** As a failed task shows it. */
+const codeOf = (kind: ModelErrorKind): string =>
+  kind === 'timeout' ? 'LLM_TIMEOUT' : kind.toUpperCase().replaceAll('-', '_')
+
+/** What may be gone by itself, or by an operator's hand, after a while. */
+const mayPass = ({ is_retryable, kind }: ModelErrorDetails): boolean =>
+  is_retryable || kind === 'auth-error' || kind === 'rate-limit'
 
 /** Gives the task up for the next tick, since this one's time is nearly over. */
 export const handOn = async (task: Task): Promise<TickOutcome> => {
@@ -142,10 +165,10 @@ const end = async (task: Task, how: End, clock: Clock): Promise<TickOutcome> => 
 const move = async (
   task: Task,
   to: TaskStatus,
-  { set, event }: Pick<TaskMove, 'set' | 'event'>,
+  move: Pick<TaskMove, 'set' | 'event' | 'also'>,
   clock: Clock,
 ): Promise<void> => {
-  const terms = { ...(set ? { set } : {}), event, remove: ['leaseUntil'], where: held(task) }
+  const terms = { ...move, remove: ['leaseUntil'], where: held(task) }
   if (!(await moveTask(task, to, terms, clock))) throw LEASE_LOST
 }
 

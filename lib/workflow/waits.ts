@@ -1,15 +1,16 @@
 import { elapse } from '../call/elapse.ts'
 import { giveUp, isHopeless } from '../call/give-up.ts'
+import { isAsking } from '../call/question.ts'
 import { isOverdue, resultOf } from '../call/receipt.ts'
 import { shortenText } from '../call/shorten.ts'
-import { type CallResult, callKey, ENDED, ToolCall } from '../call/tool-call.ts'
+import { type CallResult, callKey, ENDED, EVENT_GRACE_MS, ToolCall } from '../call/tool-call.ts'
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
 import type { Id } from '../core/ids.ts'
 import { is } from '../data/expression.ts'
 import { storeLarge } from '../data/large.ts'
 import * as table from '../data/table.ts'
-import {
 import { noneLeft } from '../task/open-children.ts'
+import {
   finalText,
   getTasks,
   lastInLine,
@@ -18,9 +19,9 @@ import { noneLeft } from '../task/open-children.ts'
   TERMINAL,
 } from '../task/task.ts'
 import { DEFAULT_MAX_RESULT_CHARS } from '../tool/define.ts'
-
 import { reportOf } from './report.ts'
 import { stopWaiting } from './waits-for.ts'
+
 /** What a step's calls come to: all answered, waiting for something, or handed over. */
 export type StepState =
   | { kind: 'answered' }
@@ -36,10 +37,10 @@ const UNREACHABLE_RETRY_MS = 5_000
 /** When a task looks whether a late result has come: its operation can't wake the task. */
 const LATE_RESULT_MS = 15 * 60_000
 
-/** Of several waits, the one that a person should see. */
 /** What reports show of what was said, all together, in characters: with the rest of them it fits. */
 const REPORTED_TEXT_CHARS = 60_000
 
+/** Of several waits, the one that a person should see. */
 const PRECEDENCE: TaskStatus[] = [
   'PENDING_APPROVAL',
   'AWAITING_SETTLEMENT',
@@ -104,10 +105,17 @@ const lookAtUnreachable = async (seen: ToolCall, clock: Clock): Promise<Looked> 
   const call = isHopeless(seen, clock) ? await giveUp(seen, clock) : seen
   return ENDED.includes(call.status)
     ? lookAt(call, clock)
-    : { state: waitingFor('AWAITING_TOOL', isoIn(UNREACHABLE_RETRY_MS, clock)), call }
+    : {
+        state: waitingFor(
+          'AWAITING_TOOL',
+          isoIn(call.isLong ? EVENT_GRACE_MS : UNREACHABLE_RETRY_MS, clock),
+        ),
+        call,
+      }
 }
 
 const lookAtResult = async (call: ToolCall, clock: Clock): Promise<Looked> => {
+  if (isAsking(call)) return { state: waitingFor('AWAITING_INPUT', call.question?.until), call }
   const result = await resultOf(call)
   if (result?.handover)
     return { state: { kind: 'handed-over', to: result.handover, content: result.content }, call }
@@ -134,6 +142,8 @@ const isAwaited = async (
   return !(await lastInLine(children)).every(hasEnded)
 }
 
+const hasEnded = ({ status }: Task): boolean => TERMINAL.includes(status)
+
 /** Puts what the children came to into the call's record: from now on it can't change. */
 const writeAnswer = async (
   call: ToolCall,
@@ -156,22 +166,12 @@ const writeAnswer = async (
   const outcome = await table.update(
     ToolCall,
     callKey(call.id),
-    { set: { answer: await storeLarge(call.id, answer) } },
+    { set: { answer: await storeLarge(call.id, shown) } },
     { where: { answer: is.absent } },
   )
   return outcome.item ?? call
 }
 
-const outputOf = async (child: Task): Promise<string> => {
-  if (child.status === 'COMPLETED') return finalText(child)
-  const why = child.error ? `: ${child.error.message}` : ''
-  return `The sub-agent's task ${child.id} ended as ${child.status}${why}`
-}
-
-const ANSWERED: StepState = { kind: 'answered' }
-
-const waitingFor = (status: TaskStatus, until?: string): StepState => ({
-  kind: 'waiting',
 /** What the children said, one after the other. */
 const outputAnswer = async (children: Task[]): Promise<CallResult> => ({
   isError: children.every(child => child.status !== 'COMPLETED'),
@@ -200,6 +200,16 @@ const reportAnswer = async (
   }
 }
 
+const outputOf = async (child: Task): Promise<string> => {
+  if (child.status === 'COMPLETED') return finalText(child)
+  const why = child.error ? `: ${child.error.message}` : ''
+  return `The sub-agent's task ${child.id} ended as ${child.status}${why}`
+}
+
+const ANSWERED: StepState = { kind: 'answered' }
+
+const waitingFor = (status: TaskStatus, until?: string): StepState => ({
+  kind: 'waiting',
   status,
   ...(until === undefined ? {} : { until }),
 })

@@ -1,3 +1,4 @@
+import { closeQuestion, isAsking } from '../call/question.ts'
 import { type CallStatus, moveCall, type ToolCall } from '../call/tool-call.ts'
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
 import { small } from '../data/large.ts'
@@ -24,6 +25,7 @@ export const livesAgain = async ({ id, generation }: Task): Promise<boolean> => 
 }
 
 const withdraw = async (call: ToolCall, clock: Clock): Promise<void> => {
+  if (isAsking(call)) await closeQuestion(call, 'The task has ended; nobody was asked any more.')
   const to = END_OF[call.status]
   if (to === undefined) return
   const set = { endedAt: isoNow(clock), result: small(NOTHING_RAN) }

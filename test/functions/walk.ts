@@ -327,6 +327,14 @@ export const WALK: Record<string, Row> = {
   },
 
   'GET /api/v1/approvals': { for: 'users' },
+  // Whoever may is told that the call asks nothing.
+  'POST /api/v1/tool-calls/{id}/answer': {
+    may: 'run',
+    of: 'call',
+    isDoneByAgents: true,
+    answer: 409,
+    body: () => ({ answer: 'Yes.' }),
+  },
   'GET /api/v1/tool-calls/{id}': { may: 'read', of: 'call', isDoneByAgents: true },
   // Nothing of that name is kept: who may read the call is told so, as everyone else is.
   'GET /api/v1/tool-calls/{id}/outputs/{hash}': {
