@@ -5,6 +5,7 @@ import { DUE_SHARDS, listAllDue, listDue, postpone } from '../data/due.ts'
 import * as table from '../data/table.ts'
 import { getTask, Task, TERMINAL, taskKey } from '../task/task.ts'
 import { readConversation } from './conversation.ts'
+import { TICK_TIMEOUT_SECONDS } from './definition.ts'
 import { reportToParent } from './end.ts'
 import { executionStatus, startGeneration } from './execution.ts'
 import { goOnAfterFailure } from './stall.ts'
@@ -15,6 +16,8 @@ import { deliver } from './wake.ts'
 const SWEEP_LIMIT = 50
 /** When a task that was looked after is looked after again. */
 const AGAIN_MS = 5 * 60_000
+/** A tick's longest time, and as much again until the state machine has given it up. */
+const RETRIED_MS = 2 * TICK_TIMEOUT_SECONDS * 1_000
 
 /**
  * Looks after unfinished tasks that should have moved and didn't: delivers wakes again, starts
@@ -36,15 +39,15 @@ export const sweep = async (
     for (const due of list) {
       looked += 1
       try {
+        // First: one that can't be helped must not keep the others waiting, now or the next time;
+        // and one that has another time by now, which the index doesn't know, is left alone.
+        const { ok } = await postpone(due, isoIn(AGAIN_MS, clock))
+        if (!ok && !abandoned) continue
         if (kindOf(due.pk) === 'call') await lookAfterCall(due.pk as Id<'call'>, abandoned, clock)
         else await lookAfterTask(due.pk as Id<'task'>, abandoned, clock)
       } catch (error) {
         log('error', 'sweep-failed', { id: due.pk, ...errorFields(error) })
       }
-      // One that can't be helped must not keep the others waiting, now or the next time.
-      await postpone(due, isoIn(AGAIN_MS, clock)).catch(error =>
-        log('error', 'sweep-not-postponed', { id: due.pk, ...errorFields(error) }),
-      )
     }
   }
   return { looked }
@@ -64,11 +67,24 @@ const lookAfterTask = async (id: Id<'task'>, abandoned: boolean, clock: Clock): 
   const execution = await executionStatus(task)
   if (execution === 'FAILED' || execution === 'TIMED_OUT') return goOnAfterFailure(task, clock)
   if (execution !== 'RUNNING') await startGeneration(task, clock)
-  else if (task.wakeSeq > task.seenWakeSeq && !(await deliver(task, clock)))
-    // Nobody has looked since the wake, and nobody will: the execution waits with a token that
-    // no row holds. A tick that takes the lease in this moment takes the dead one away.
-    await startGeneration(task, clock, { where: { token: task.token } })
+  else if (await isForgotten(task, clock))
+    // A tick that takes the lease in this moment looks itself.
+    await startGeneration(task, clock, { where: { fence: task.fence } })
 }
+
+/**
+ * Whether nobody looks after a task any more that should have moved by now, although its execution
+ * goes on: that waits with a token that no row holds. A tick that was delivered late takes the
+ * token of a wait away, and what it says itself is heard by nobody; a late Park puts its dead token
+ * over the one that counts. One whose tick has died is being tried again.
+ */
+const isForgotten = async (task: Task, clock: Clock): Promise<boolean> => {
+  if (task.status === 'RUNNING') return Date.parse(task.updatedAt) + RETRIED_MS < timeOf(clock)
+  if (task.token === undefined) return true
+  return task.wakeSeq > task.seenWakeSeq && !(await deliver(task, clock))
+}
+
+const timeOf = (clock: Clock): number => clock.now().getTime()
 
 const breakLease = (task: Task) =>
   table.update(Task, taskKey(task.id), { remove: ['leaseUntil', 'token'] })

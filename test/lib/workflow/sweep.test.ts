@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import * as z from 'zod'
+import { handler as tickHandler } from '../../../functions/workflow/tick.ts'
 import { getAgent } from '../../../lib/agent/agent.ts'
 import { stepFunctions } from '../../../lib/aws/step-functions.ts'
 import { finish, MAX_RUNS } from '../../../lib/call/receipt.ts'
@@ -10,6 +11,7 @@ import * as table from '../../../lib/data/table.ts'
 import { createTask } from '../../../lib/task/create.ts'
 import { getTask, Task, taskKey } from '../../../lib/task/task.ts'
 import { defineTool } from '../../../lib/tool/define.ts'
+import { TICK_TIMEOUT_SECONDS } from '../../../lib/workflow/definition.ts'
 import { MAX_STALLS } from '../../../lib/workflow/stall.ts'
 import { sweep } from '../../../lib/workflow/sweep.ts'
 import { wake } from '../../../lib/workflow/wake.ts'
@@ -68,6 +70,20 @@ describe('the sweeper', () => {
     await world.decide(call, 'reject')
     // Who wakes it can't tell whether a tick is about to look, and leaves it at that.
     expect(await getTask(id)).toMatchObject({ generation, token: 'dead', seenWakeSeq: 0 })
+    await sweep({}, inMinutes(0.6))
+    await world.untilTask(id, 'COMPLETED')
+    expect((await getTask(id)).generation).toBe(generation + 1)
+  })
+
+  it('starts a task anew whose token a tick took away that came late, and told nobody', async () => {
+    const { id, call } = await waitingTask()
+    const { generation } = await getTask(id)
+    const outcome = await tickHandler({ taskId: id, generation }, {
+      getRemainingTimeInMillis: () => TICK_TIMEOUT_SECONDS * 1_000,
+    } as never)
+    expect(outcome.outcome).toBe('wait')
+    await world.decide(call, 'reject')
+    expect(await getTask(id)).toMatchObject({ generation, status: 'PENDING_APPROVAL' })
     await sweep({}, inMinutes(0.6))
     await world.untilTask(id, 'COMPLETED')
     expect((await getTask(id)).generation).toBe(generation + 1)
