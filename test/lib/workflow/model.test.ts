@@ -2,10 +2,12 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { tools } from '../../../functions/tools/index.ts'
-import { getAgent } from '../../../lib/agent/agent.ts'
+import { Agent, agentKey, getAgent } from '../../../lib/agent/agent.ts'
 import { type Id, newId } from '../../../lib/core/ids.ts'
 import type { HistoryRow } from '../../../lib/http/present-history.ts'
+import * as table from '../../../lib/data/table.ts'
 import { createTask } from '../../../lib/task/create.ts'
+import { listEvents } from '../../../lib/task/event.ts'
 import { getTask, type Task } from '../../../lib/task/task.ts'
 import { MAX_REASKS } from '../../../lib/workflow/model-step.ts'
 import { MAX_MODEL_FAILURES, MAX_RETRY_SECONDS } from '../../../lib/workflow/outcome.ts'
@@ -151,6 +153,41 @@ describe('a model request that fails', () => {
     const { until } = await runTick({ id, generation: 0 })
     const seconds = (Date.parse(until) - Date.now()) / 1_000
     expect(Math.round(seconds)).toBe(MAX_RETRY_SECONDS)
+  })
+
+  it.each([
+    [500, 'SERVER_ERROR', MAX_MODEL_FAILURES],
+    [401, 'AUTH_ERROR', 1],
+  ])(
+    'with %i is begun anew as often as the agent says, each time after the minutes that it says',
+    async (status, code, tries) => {
+      replies = [{ status }]
+      const id = newId('task')
+      const patient = { ...(await getAgent(agent)), maxRetries: 2, retryAfterMinutes: 7 }
+      await table.update(Agent, agentKey(agent), { set: { maxRetries: 2, retryAfterMinutes: 7 } })
+      await createTask({ id, agent: patient, prompt: 'Calculate.' })
+      for (let retry = 0; retry <= 2; retry++) {
+        for (let soon = 1; soon < tries; soon++)
+          expect((await runTick({ id, generation: 0 })).outcome).toBe('until')
+        expect(await getTask(id)).toMatchObject({ retries: retry })
+        const { outcome, until } = await runTick({ id, generation: 0 })
+        if (retry === 2) expect(outcome).toBe('end')
+        else expect(Math.round((Date.parse(until) - Date.now()) / 1_000)).toBe(7 * 60)
+      }
+      await table.update(Agent, agentKey(agent), { set: { maxRetries: 0 } })
+      expect(await getTask(id)).toMatchObject({ status: 'FAILED', error: { code }, retries: 2 })
+      expect(asked).toHaveLength(3 * tries)
+      const scheduled = (await listEvents(id)).filter(({ type }) => type === 'retry-scheduled')
+      expect(scheduled).toHaveLength(3 * tries - 1)
+    },
+  )
+
+  it('with what no time mends is not begun anew', async () => {
+    await table.update(Agent, agentKey(agent), { set: { maxRetries: 2 } })
+    const task = await run({ status: 400 })
+    await table.update(Agent, agentKey(agent), { set: { maxRetries: 0 } })
+    expect(task).toMatchObject({ status: 'FAILED', error: { code: 'BAD_REQUEST' } })
+    expect(asked).toHaveLength(1)
   })
 
   const runTick = (task: Pick<Task, 'id' | 'generation'>) =>
