@@ -9,14 +9,16 @@ export type Asked = {
   tools?: unknown[]
 }
 
+type Replier = (asked: Asked) => Reply | Promise<Reply>
+
 /** What the server says to the requests that come, one after the other; the last for ever. */
 export const server = {
-  replies: [] as ((asked: Asked) => Reply)[],
+  replies: [] as Replier[],
   asked: [] as Asked[],
   url: '',
 }
 
-export const say = (...replies: (Reply | ((asked: Asked) => Reply))[]): void => {
+export const say = (...replies: (Reply | Replier)[]): void => {
   server.asked = []
   server.replies = replies.map(reply => (typeof reply === 'function' ? reply : () => reply))
 }
@@ -28,11 +30,11 @@ export const useModelServer = (): void => {
     http = createServer((request, response) => {
       const chunks: Buffer[] = []
       request.on('data', chunk => chunks.push(chunk))
-      request.on('end', () => {
+      request.on('end', async () => {
         const asked: Asked = JSON.parse(Buffer.concat(chunks).toString())
         server.asked.push(asked)
         const at = Math.min(server.asked.length, server.replies.length) - 1
-        const reply = server.replies[at]?.(asked) ?? fine
+        const reply = (await server.replies[at]?.(asked)) ?? fine
         if ('status' in reply) {
           response.writeHead(reply.status, {
             'content-type': 'application/json',
