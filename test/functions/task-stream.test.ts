@@ -1,8 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { type Message, openStream } from '../event-source.ts'
+import { tools } from '../../functions/tools/index.ts'
+import { notFound } from '../../lib/core/errors.ts'
+import type { Id } from '../../lib/core/ids.ts'
+import * as table from '../../lib/data/table.ts'
+import { currentUsage } from '../../lib/data/usage.ts'
+import { followTask, HEARTBEAT_MS, RECHECK_MS, STREAM_MS } from '../../lib/http/follow-task.ts'
+import { taskKey } from '../../lib/task/task.ts'
+import { MAX_WATCHERS, takeSeats } from '../../lib/task/watcher.ts'
+import { createWatch, START } from '../../lib/workflow/watch.ts'
+import { createReader, type Message, openStream } from '../event-source.ts'
 import { makeSession } from '../session.ts'
 import { agent, useAgent, world } from '../use-world.ts'
-import { dataOf } from '../world.ts'
+import { dataOf, snapshot, until } from '../world.ts'
 
 useAgent(['time', 'calculator'])
 
@@ -68,6 +77,41 @@ describe('the stream of a task', () => {
     }
   })
 
+  it('loses nothing for whom the connection breaks after each message', async () => {
+    await world.override(agent, 'time.now', { requires_approval: null })
+    const lines = ['/time now {}', '/calculator calculate {"expression": "2 + 2"}', '']
+    const id = await world.createTask(agent, ...lines, ...lines, ...lines)
+    const seen: Message[] = []
+    while (seen.at(-1)?.event !== 'end') {
+      const before = seen.at(-1)?.id
+      const stream = await follow(id, before === undefined ? {} : { after: before })
+      const [first] = await until('a message', async () =>
+        stream.messages.length > 0 ? stream.messages : undefined,
+      )
+      if (first) seen.push(first)
+      stream.hangUp()
+      await stream.closed
+      // Only what moves the place is news: the task is told again in every stream.
+      if (first?.id !== before) continue
+      const next = await follow(id, before === undefined ? {} : { after: before })
+      await until('a place further on', async () =>
+        next.messages.find(({ id: place }) => place !== before),
+      )
+      const further = next.messages.findIndex(({ id: place }) => place !== before)
+      seen.push(...next.messages.slice(0, further + 1))
+      next.hangUp()
+      await next.closed
+    }
+    const history = await world.history(id)
+    expect(new Set(only(seen, 'history').map(asText))).toEqual(new Set(history.map(asText)))
+    const { tool_calls } = await world.getTask(id)
+    for (const call of tool_calls) expect(only(seen, 'tool_call')).toContainEqual(call)
+    const { body } = await world.request('GET', `/api/v1/tasks/${id}/events`)
+    expect(new Set(only(seen, 'event').map(asText))).toEqual(
+      new Set((body.data as object[]).map(asText)),
+    )
+  })
+
   it('tells whom it has told the end that there is nothing to come back for', async () => {
     const id = await world.createTask(agent, 'Hello')
     const stream = await follow(id)
@@ -99,6 +143,119 @@ describe('the stream of a task', () => {
     expect(stream.messages.at(-1)?.event).toBe('end')
   })
 })
+
+/** A task that waits for a decision about its one call, and nothing else happens. */
+const waitingTask = async (): Promise<Id<'task'>> => {
+  await world.override(agent, 'time.now', { requires_approval: true })
+  const id = await world.createTask(agent, '/time now {}')
+  await world.untilTask(id, 'PENDING_APPROVAL')
+  return id
+}
+
+describe('the stream of a task that waits', () => {
+  it('tells what is asked, and goes on with the answer', async () => {
+    const id = await waitingTask()
+    const stream = await follow(id)
+    const states = () => only(stream.messages, 'tool_call').map(({ status }) => status)
+    await until('the call is told of', async () => states().at(-1))
+    expect(states()).toEqual(['PENDING_APPROVAL'])
+    const [call] = await world.untilApproval(id)
+    await world.decide(call, 'approve')
+    await stream.closed
+    expect(states().at(-1)).toBe('COMPLETED')
+    expect(stream.messages.at(-1)).toMatchObject({ event: 'end', data: { status: 'COMPLETED' } })
+  })
+
+  it('is read by one request for each look', async () => {
+    const id = await waitingTask()
+    const watch = createWatch(id, START)
+    while ((await watch.look())?.more);
+    const before = currentUsage()
+    const looks = 10
+    for (let look = 0; look < looks; look++)
+      expect(await watch.look()).toMatchObject({ changes: [], more: false })
+    expect(currentUsage().requests - before.requests).toBe(looks)
+    // The task, the entry that isn't there yet, and the call.
+    expect(currentUsage().readUnits - before.readUnits).toBe(looks * 3)
+    await world.request('POST', `/api/v1/tasks/${id}/cancel`)
+  })
+
+  it('stops reading when its client hangs up, and gives its seats back', async () => {
+    const id = await waitingTask()
+    const stream = await follow(id)
+    await until('something is told', async () => stream.messages.at(-1))
+    expect(await seats()).toHaveLength(3)
+    stream.hangUp()
+    await until('it has ended', async () => ended(id))
+    await until('the seats are free', async () => ((await seats()).length === 0 ? true : undefined))
+    await world.request('POST', `/api/v1/tasks/${id}/cancel`)
+  })
+
+  it('is refused where all seats are taken', async () => {
+    const id = await waitingTask()
+    for (let seat = 0; seat < MAX_WATCHERS.task; seat++)
+      await takeSeats({ taskId: id, principalId: `user_${'0'.repeat(24)}${10 + seat}` as never })
+    const answer = await world.request('GET', `/api/v1/tasks/${id}/stream`)
+    expect(answer.status).toBe(429)
+    expect(answer.body.error?.code).toBe('TOO_MANY_REQUESTS')
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+    await world.request('POST', `/api/v1/tasks/${id}/cancel`)
+  })
+
+  const seats = async () => Object.keys(await snapshot()).filter(key => key.startsWith('watchers#'))
+  const ended = (id: string) =>
+    world.logs.find(({ event, taskId }) => event === 'stream-ended' && taskId === id)
+})
+
+describe('a stream', () => {
+  const run = async (
+    id: Id<'task'>,
+    { pace = {}, recheck = async () => {} }: { pace?: object; recheck?: () => Promise<void> },
+  ) => {
+    const reader = createReader()
+    const { signal } = new AbortController()
+    const whole = { streamMs: STREAM_MS, heartbeatMs: HEARTBEAT_MS, recheckMs: RECHECK_MS, ...pace }
+    const texts = followTask({ taskId: id, from: START, tools, recheck, signal, pace: whole })
+    for await (const text of texts) reader.feed(text)
+    expect(reader.problems).toEqual([])
+    return reader
+  }
+
+  it('ends without a word when its time is over, and is not silent until then', async () => {
+    const id = await waitingTask()
+    const { messages, comments } = await run(id, { pace: { streamMs: 1_500, heartbeatMs: 1 } })
+    expect(messages.map(({ event }) => event)).not.toContain('end')
+    expect(comments.length).toBeGreaterThan(0)
+    // The last place leads on to what comes then.
+    const [call] = await world.untilApproval(id)
+    await world.decide(call, 'reject')
+    const rest = await follow(id, { after: messages.at(-1)?.id ?? '' })
+    await rest.closed
+    expect(only(rest.messages, 'tool_call').at(-1)).toMatchObject({ status: 'REJECTED' })
+    expect(rest.messages.at(-1)?.event).toBe('end')
+  })
+
+  it('ends when the task is gone', async () => {
+    const id = await waitingTask()
+    setTimeout(() => table.remove(taskKey(id)), 100)
+    const { messages } = await run(id, {})
+    expect(messages.at(-1)?.event).not.toBe('end')
+  })
+
+  it('ends when its reader may not read any more, and before the next thing is told', async () => {
+    const id = await waitingTask()
+    let asked = 0
+    const recheck = async () => {
+      asked += 1
+      if (asked > 1) throw notFound('task', id)
+    }
+    await run(id, { recheck, pace: { recheckMs: 100 } })
+    expect(asked).toBe(2)
+    await world.request('POST', `/api/v1/tasks/${id}/cancel`)
+  })
+})
+
+const asText = (value: unknown): string => JSON.stringify(value)
 
 /** What a message says; its id may be another one when it is said again. */
 const told = ({ event, data }: Message): string => JSON.stringify([event, data])
