@@ -51,6 +51,13 @@ const GOOD: Record<string, (ids: { digest: string }) => object> = {
     owner: 'global',
   }),
   updateLlmConfiguration: () => ({ name: 'B', base_url: null, api_key: '***' }),
+  createSubscription: () => ({
+    name: 'A',
+    url: 'https://example.com/hook',
+    events: ['task.ended'],
+    enabled: false,
+  }),
+  updateSubscription: () => ({ name: 'B', enabled: true, emails: ['ada@example.org'] }),
   createAgentKey: () => ({ name: 'A', expires_at: '2099-01-01T00:00:00.000Z' }),
   createTask: () => ({ agent_id: agent, prompt: 'Hello' }),
   overrideOperation: () => ({ enabled: true, requires_approval: null }),
@@ -80,12 +87,18 @@ const waitingCall = async () => {
 
 let configuration: string
 let group: string
+let subscription: string
 beforeAll(async () => {
   const made = await world.request('POST', '/api/v1/groups', { body: { name: 'Gardeners' } })
   group = dataOf<{ id: string }>(made).id
   const body = { name: 'A', provider: 'rehearsal', model: 'script' }
   const answer = await world.request('POST', '/api/v1/llm-configurations', { body })
   configuration = dataOf<{ id: string }>(answer).id
+  const url = 'https://example.com/hook'
+  const subscribed = await world.request('POST', '/api/v1/subscriptions', {
+    body: { name: 'A', url },
+  })
+  subscription = dataOf<{ id: string }>(subscribed).id
 })
 
 describe('a body that the document refuses', () => {
@@ -105,6 +118,7 @@ describe('a body that the document refuses', () => {
       .replace('{user_id}', principal ?? '')
       .replace('/agents/{id}', `/agents/${agent}`)
       .replace('/llm-configurations/{id}', `/llm-configurations/${configuration}`)
+      .replace('/subscriptions/{id}', `/subscriptions/${subscription}`)
       .replace('{id}', call_id)
       .replace('{tool}', 'time')
       .replace('{operation}', 'now')

@@ -21,7 +21,7 @@ export const RATE_LIMITS = {
   everyone: { perMinute: 300, syncEvery: 25 },
   /** Someone's tests of models, with whatever key: each is a request that somebody pays for. */
   model: { perMinute: 10, syncEvery: 1 },
-  /** A key's or session's tests of subscriptions: each is a request to an address of its choice. */
+  /** Someone's tests of subscriptions, with whatever key: each is a request to an address of choice. */
   notice: { perMinute: 10, syncEvery: 1 },
 } as const
 export type RateLimitKind = keyof typeof RATE_LIMITS
@@ -117,9 +117,9 @@ export const limitModelTests = (
 
 /** Counts a test of a subscription, beside the request that asks for it. */
 export const limitNoticeTests = (
-  { keyId }: Pick<Caller, 'keyId'>,
+  { id }: Pick<Caller, 'id'>,
   clock: Clock = systemClock,
-): Promise<void> => limit('notice', `notice#${keyId}`, clock)
+): Promise<void> => limit('notice', `notice#${id}`, clock)
 
 /** Counts a request of someone who has proved nothing, by address and altogether. */
 export const limitStranger = async (address: string, clock: Clock = systemClock): Promise<void> => {

@@ -18,6 +18,7 @@ import {
   digests,
   expected,
   type Ids,
+  NOBODY,
   OWNER_OF,
   type Row,
   type Thing,
@@ -96,6 +97,7 @@ const LISTS: Record<string, Row> = {
   'GET /api/v1/approvals': { may: 'read', of: 'principal', isForUsers: true },
   'GET /api/v1/media': { may: 'read', of: 'principal', isForUsers: true },
   'GET /api/v1/keys': { may: 'manage-agents', of: 'principal', isForUsers: true },
+  'GET /api/v1/subscriptions': { may: 'manage-notices', of: 'principal', isForUsers: true },
   'GET /api/v1/audit': { may: 'audit', of: 'principal' },
 }
 
@@ -116,6 +118,7 @@ let keys: Record<CallerName, string | null>
 beforeAll(async () => {
   // So many ask from one address.
   vi.stubEnv('ESPALIER_RATE_LIMITS', 'key=off, address=off, everyone=off')
+  vi.stubEnv('ESPALIER_FETCH_ALLOW', new URL(NOBODY).host)
   world = await startWorld()
   const people = await Promise.all(Array.from({ length: 8 }, () => world.createPerson(['decide'])))
   const [one, two, three, four, other, former, disabled, user] = people as [
@@ -392,6 +395,7 @@ const idsFor = async (row: Row, about: 'user' | 'group'): Promise<Ids> => {
     member: '',
     invitation: '',
     llmConfiguration: '',
+    subscription: '',
     newcomer: '',
   }
   if (!('of' in row)) return ids
@@ -438,6 +442,16 @@ const MAKERS: Partial<Record<Thing, (home: Home) => Promise<Partial<Ids>>>> = {
       }),
     ).id,
   }),
+  subscription: async ({ principal }) => {
+    const path = '/api/v1/subscriptions'
+    // There may be few at a time.
+    const former = await world.request('GET', `${path}?principal_id=${principal}`)
+    for (const { id } of dataOf<{ id: string }[]>(former))
+      await world.request('DELETE', `${path}/${id}`, { headers: { 'if-match': '*' } })
+    const body = { name: 'A', url: NOBODY, principal_id: principal }
+    const made = await world.request('POST', path, { body })
+    return { subscription: dataOf<{ id: string }>(made).id }
+  },
   invitation: async () => ({
     invitation: dataOf<{ id: string }>(
       await world.request('POST', '/api/v1/invitations', { body: {} }),

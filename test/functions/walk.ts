@@ -20,6 +20,7 @@ export type Thing =
   | 'member'
   | 'invitation'
   | 'llmConfiguration'
+  | 'subscription'
 
 /**
  * Whose a thing is: the caller's counterpart's, which is a user for some callers and a group for
@@ -41,6 +42,7 @@ export const OWNER_OF: Record<Thing, 'counterpart' | 'user' | 'group' | 'instanc
   member: 'group',
   invitation: 'instance',
   llmConfiguration: 'counterpart',
+  subscription: 'counterpart',
 }
 
 /** What a path or a body names; the newcomer is a user of whom nothing is known. */
@@ -114,6 +116,8 @@ const expectedFor = (
   return undefined
 }
 
+/** A webhook that nobody listens at, and that the walk lets itself be sent to. */
+export const NOBODY = 'http://127.0.0.1:9/hook'
 const MODEL = { provider: 'rehearsal', name: 'script' }
 const tool = { tool: 'time' }
 const setting = { ...tool, key: 'timezone' }
@@ -160,6 +164,39 @@ export const WALK: Record<string, Row> = {
   'DELETE /api/v1/keys/{id}': { may: 'manage-agents', of: 'key' },
   'GET /api/v1/agents/{id}/keys': { may: 'manage-agents', of: 'agent' },
   'POST /api/v1/agents/{id}/keys': { may: 'manage-agents', of: 'agent', answer: 201, body: named },
+
+  // Without `principal_id` it is about the caller's own.
+  'GET /api/v1/subscriptions': { for: 'users' },
+  'POST /api/v1/subscriptions': {
+    may: 'manage-notices',
+    of: 'principal',
+    isForUsers: true,
+    answer: 201,
+    body: ({ principal }) => ({
+      name: 'A',
+      url: NOBODY,
+      principal_id: principal,
+    }),
+  },
+  'GET /api/v1/subscriptions/{id}': { may: 'manage-notices', of: 'subscription' },
+  'PATCH /api/v1/subscriptions/{id}': {
+    may: 'manage-notices',
+    of: 'subscription',
+    body: named,
+    headers: FIRST,
+  },
+  'DELETE /api/v1/subscriptions/{id}': {
+    may: 'manage-notices',
+    of: 'subscription',
+    headers: FIRST,
+  },
+  'POST /api/v1/subscriptions/{id}/rotate-secret': { may: 'manage-notices', of: 'subscription' },
+  'POST /api/v1/subscriptions/{id}/test': {
+    may: 'manage-notices',
+    of: 'subscription',
+    answer: 202,
+  },
+  'GET /api/v1/subscriptions/{id}/deliveries': { may: 'manage-notices', of: 'subscription' },
 
   'GET /api/v1/tools': { for: 'every key' },
   'GET /api/v1/tools/{tool}': { for: 'every key', parts: tool },

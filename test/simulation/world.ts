@@ -42,7 +42,7 @@ export type World = {
 
 /** All that runs have in common, made once in a process: the functions, and what people set up. */
 export const createWorld = async (): Promise<World> => {
-  setEnvironment({ dynamodb: '', s3: '', lambda: '', stepFunctions: '' }, secrets())
+  setEnvironment({ dynamodb: '', s3: '', lambda: '', stepFunctions: '', ses: '' }, secrets())
   replaceClients()
   tools[probe.name] = async () => ({ tool: probe })
   await loadAll()
