@@ -11,3 +11,4 @@ export const tools: ToolRegistry = {
   agent: () => import('./agent.ts'),
   sub_agent: () => import('./sub-agent.ts'),
 }
+  subagents: () => import('./subagents.ts'),

@@ -41,6 +41,9 @@ export const ToolCallPart = z.object({
 })
 export type ToolCallPart = z.infer<typeof ToolCallPart>
 
+/** How a user's message begins that the platform itself has to say of sub-agents, and no person. */
+export const ATTENTION = '[subagent attention]'
+
 export const UserMessage = z.object({ role: z.literal('user'), text: z.string() })
 export type UserMessage = z.infer<typeof UserMessage>
 

@@ -8,6 +8,7 @@ import type {
   LanguageModelV4Usage,
 } from '@ai-sdk/provider'
 import { parseObject } from './arguments.ts'
+import { ATTENTION } from './message.ts'
 import {
   type Answer,
   fill,
@@ -58,7 +59,10 @@ type Part = Extract<LanguageModelV4Content, { type: 'text' | 'tool-call' }>
 
 const answerTo = (options: LanguageModelV4CallOptions): Part[] => {
   const { prompt, tools } = options
-  const start = prompt.findLastIndex(message => message.role === 'user')
+  // What the platform says in between changes no script.
+  const start = prompt.findLastIndex(
+    message => message.role === 'user' && !textOf(message).startsWith(ATTENTION),
+  )
   const steps = parseScript(textOf(prompt[start]))
   const lines = steps.flat()
   if (lines.length === 0) return [text(introduction(tools))]

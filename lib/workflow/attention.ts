@@ -2,6 +2,7 @@ import type { ToolCall } from '../call/tool-call.ts'
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
 import type { Id } from '../core/ids.ts'
 import { small } from '../data/large.ts'
+import { ATTENTION } from '../llm/message.ts'
 import { append, type Entry } from '../task/history.ts'
 import { listOpen } from '../task/open-children.ts'
 import { getTasks, lastInLine, type Task, TERMINAL } from '../task/task.ts'
@@ -9,9 +10,6 @@ import { cancelBelow } from './cancel.ts'
 import { answerOf, type Conversation } from './conversation.ts'
 import { LEASE_LOST } from './lease.ts'
 import { type Report, reportOf } from './report.ts'
-
-/** How what a task hears of its children begins: whoever prompts it can't be taken for that. */
-export const ATTENTION = '[subagent attention]'
 
 /** Children that one message tells of at most; the next one tells of more. */
 const MAX_TOLD = 100

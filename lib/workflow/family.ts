@@ -1,0 +1,74 @@
+import { resultOf } from '../call/receipt.ts'
+import { notFound } from '../core/errors.ts'
+import type { Id } from '../core/ids.ts'
+import { getTask, getTasks, type Task } from '../task/task.ts'
+import { type Conversation, readConversation } from './conversation.ts'
+
+/** A task that this one, or one that it goes on for, has started, at whatever depth; NOT_FOUND otherwise. */
+export const getDescendant = async (taskId: Id<'task'>, ofId: Id<'task'>): Promise<Task> => {
+  const [task, own] = await Promise.all([getTask(taskId), getTask(ofId)])
+  const isBelow = placesOf(own).some(id => task.lineage.includes(id))
+  if (!isBelow || task.depth <= own.depth) throw notFound('sub-agent of this task', taskId)
+  return task
+}
+
+/** Another task of the same tree; NOT_FOUND otherwise. */
+export const getRelative = async (taskId: Id<'task'>, ofId: Id<'task'>): Promise<Task> => {
+  const [task, own] = await Promise.all([getTask(taskId), getTask(ofId)])
+  if (task.rootId !== own.rootId || task.id === own.id) throw notFound('sub-agent', taskId)
+  return task
+}
+
+/** A task and those in whose place it goes on. */
+const placesOf = ({ id, parentId, lineage }: Task): Id<'task'>[] => [
+  ...lineage.slice(parentId ? lineage.indexOf(parentId) + 1 : 0),
+  id,
+]
+
+/** The children that a task's calls have started, in the order of the calls. */
+export const childrenOf = async ({ calls }: Pick<Conversation, 'calls'>): Promise<Id<'task'>[]> => {
+  const results = await Promise.all([...calls.values()].map(call => resultOf(call)))
+  const started = results.flatMap(result =>
+    !result || result.isElsewhere
+      ? []
+      : [result.children, result.beside, result.detached].flatMap(ids => ids ?? []),
+  )
+  return [...new Set(started)]
+}
+
+/** What a task, all below it and all that went on in their places have used, as far as is known. */
+export type Usage = {
+  tasks: number
+  steps: number
+  inputTokens: number
+  outputTokens: number
+  /** In billionths of a dollar, of the steps whose model has a price. */
+  cost: number
+}
+
+/** Reads the histories of the whole family: for its end, not for a hot path. */
+export const usageOf = async (task: Task): Promise<Usage> => {
+  const usage: Usage = { tasks: 0, steps: 0, inputTokens: 0, outputTokens: 0, cost: 0 }
+  let level = [task]
+  while (level.length > 0) {
+    const below: Id<'task'>[] = []
+    for (const { id, handoverTo } of level) {
+      const conversation = await readConversation(id)
+      usage.tasks += 1
+      for (const entry of conversation.entries) {
+        if (entry.role === 'assistant') usage.steps += 1
+        usage.inputTokens += entry.usage?.inputTokens ?? 0
+        usage.outputTokens += entry.usage?.outputTokens ?? 0
+        usage.cost += entry.cost ?? 0
+      }
+      for (const { usage: spent, cost } of conversation.summaries) {
+        usage.inputTokens += spent.inputTokens
+        usage.outputTokens += spent.outputTokens
+        usage.cost += cost ?? 0
+      }
+      below.push(...(await childrenOf(conversation)), ...(handoverTo ? [handoverTo] : []))
+    }
+    level = await getTasks(below)
+  }
+  return usage
+}
