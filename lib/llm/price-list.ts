@@ -103,7 +103,7 @@ const GOOGLE: Entry[] = [
 /** https://docs.x.ai/docs/models */
 const XAI: Entry[] = [
   { model: 'grok-4\\.[567]', price: grok(2, 0.5, 6) },
-  { model: 'grok-4\\.(3|20(-(non-)?reasoning)?)', price: grok(1.25, 0.2, 2.5) },
+  { model: 'grok-4\\.(3|20(-\\d{4})?(-(non-)?reasoning)?)', price: grok(1.25, 0.2, 2.5) },
   { model: 'grok-build-0\\.1', price: of(1, undefined, 2) },
 ]
 
