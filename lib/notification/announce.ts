@@ -1,6 +1,4 @@
-import { InvokeCommand } from '@aws-sdk/client-lambda'
-import { lambda } from '../aws/lambda.ts'
-import { config } from '../core/config.ts'
+import { invokeFunction } from '../aws/invoke-function.ts'
 import { errorFields, log } from '../core/log.ts'
 import type { TransactionWrite } from '../data/transact.ts'
 import { Delivery } from './delivery.ts'
@@ -27,12 +25,10 @@ export const announce = async (writes: readonly TransactionWrite[]): Promise<voi
 /** Hands deliveries to the function that delivers; throws where it can't be reached. */
 export const notify = async (ids: string[]): Promise<void> => {
   for (let start = 0; start < ids.length; start += NOTIFY_BATCH)
-    await lambda().send(
-      new InvokeCommand({
-        FunctionName: `${config('functionPrefix')}${NOTIFY_FUNCTION}`,
-        InvocationType: 'Event',
-        Payload: JSON.stringify({ deliveryIds: ids.slice(start, start + NOTIFY_BATCH) }),
-      }),
+    await invokeFunction(
+      NOTIFY_FUNCTION,
+      { deliveryIds: ids.slice(start, start + NOTIFY_BATCH) },
+      'event',
     )
 }
 
