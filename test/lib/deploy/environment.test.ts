@@ -44,12 +44,23 @@ describe('the environment', () => {
     ])
   })
 
-  it('tells of the functions’ prefix only whoever runs operations', () => {
-    expect(whoKnows('ESPALIER_FUNCTION_PREFIX')).toEqual(['admin-approvals', 'tick', 'sweep'])
+  it('tells of the functions’ prefix only whoever runs operations, or has notices sent', () => {
+    expect(whoKnows('ESPALIER_FUNCTION_PREFIX')).toEqual([
+      'admin-agents',
+      'admin-subscriptions',
+      'admin-tasks',
+      'admin-approvals',
+      'tick',
+      'sweep',
+    ])
   })
 
-  it('tells operations and what asks models, and nothing else, which hosts inside they may reach', () => {
-    const asking = ['admin-llm-configurations', 'tick']
+  it('tells who e-mails come from only whoever sends or takes addresses for them', () => {
+    expect(whoKnows('ESPALIER_EMAIL_SENDER')).toEqual(['admin-subscriptions', 'notify'])
+  })
+
+  it('tells operations, what asks models and what posts to webhooks, and nothing else, which hosts inside they may reach', () => {
+    const asking = ['admin-llm-configurations', 'admin-subscriptions', 'tick', 'notify']
     expect(whoKnows('ESPALIER_FETCH_ALLOW')).toEqual(
       functions
         .map(({ name }) => name)

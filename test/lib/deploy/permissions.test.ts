@@ -7,6 +7,7 @@ import { newId } from '../../../lib/core/ids.ts'
 import { dueShard } from '../../../lib/data/due.ts'
 import { permissionsOf } from '../../../lib/deploy/permissions.ts'
 import type { FunctionSpec } from '../../../lib/http/route-table.ts'
+import { NOTIFY_FUNCTION } from '../../../lib/notification/announce.ts'
 import { keyKey } from '../../../lib/principal/key.ts'
 import { principalKey } from '../../../lib/principal/principal.ts'
 import { seenKey, sessionKey } from '../../../lib/principal/session.ts'
@@ -159,6 +160,43 @@ describe('only', () => {
     expect(whoMay(list('gsi2', user))).toEqual(['admin-approvals'])
   })
 
+  it('the teller of notices sends e-mails, from one address alone, and posts with sealed secrets', () => {
+    const { identities, emailSender } = targetsOf('')
+    const sends = functions.flatMap(spec =>
+      statementsOf(spec).flatMap(({ actions, resources, conditions }) =>
+        actions.includes('ses:SendEmail')
+          ? { name: spec.name, actions, resources, conditions }
+          : [],
+      ),
+    )
+    expect(sends).toEqual([
+      {
+        name: NOTIFY_FUNCTION,
+        actions: ['ses:SendEmail'],
+        resources: [identities + emailSender, `${identities}mail.example.org`],
+        conditions: [{ test: 'StringEquals', variable: 'ses:FromAddress', values: [emailSender] }],
+      },
+    ])
+    const none = permissionsOf(named(NOTIFY_FUNCTION), { ...targetsOf(''), emailSender: '' })
+    expect(none.flatMap(({ actions }) => actions)).not.toContain('ses:SendEmail')
+    const subscription = { pk: newId('subscription') }
+    for (const action of ['GetItem', 'UpdateItem'])
+      expect(whoMay(rows(action, subscription))).toEqual(['admin-subscriptions', NOTIFY_FUNCTION])
+    expect(whoMay(rows('PutItem', subscription))).toEqual(['admin-subscriptions'])
+  })
+
+  it('whoever may write calls records notices, and changes none; who listens is changed where it is said', () => {
+    const delivery = { pk: newId('delivery') }
+    const listeners = { pk: `listeners#${user}` }
+    const calling = whoMay(rows('PutItem', callKey(call)))
+    for (const access of [rows('PutItem', delivery), rows('GetItem', listeners)])
+      expect(whoMay(access)).toEqual(expect.arrayContaining(calling))
+    expect(whoMay(rows('UpdateItem', delivery))).toEqual(['sweep', NOTIFY_FUNCTION])
+    expect(whoMay(rows('DeleteItem', delivery))).toEqual([])
+    expect(whoMay(rows('UpdateItem', listeners))).toEqual(['admin-subscriptions', NOTIFY_FUNCTION])
+    expect(whoMay(list('gsi3', dueShard(0, 'unsent')))).toEqual(['sweep'])
+  })
+
   it('their administration changes agents, keys and settings', () => {
     for (const action of ['PutItem', 'UpdateItem']) {
       // Agents that build agents do so by a tool of their own.
@@ -213,6 +251,8 @@ describe('only', () => {
     const invoke = (name: string) => ({ action: 'lambda:InvokeFunction', resource: prefix + name })
     expect(whoMay(invoke('tool-time-now'))).toEqual(['admin-approvals', 'tick', 'sweep'])
     expect(whoMay(invoke('admin-keys'))).toEqual([])
+    const telling = ['admin-agents', 'admin-subscriptions', 'admin-tasks', 'tick', 'sweep']
+    expect(whoMay(invoke(NOTIFY_FUNCTION))).toEqual(telling)
   })
 
   it('the sweeper lists what is due, and the tasks’ own endpoints everyone’s', () => {
@@ -241,6 +281,7 @@ describe('only', () => {
       'notes#agent_*',
       'open#task_*',
       'settings#*',
+      'subscription_*',
     ])
   })
 

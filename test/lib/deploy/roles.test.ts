@@ -8,6 +8,7 @@ import { type Id, newId } from '../../../lib/core/ids.ts'
 import { MAX_INLINE_BYTES } from '../../../lib/data/large.ts'
 import { transact } from '../../../lib/data/transact.ts'
 import type { FunctionSpec } from '../../../lib/http/route-table.ts'
+import { sendDue } from '../../../lib/notification/send-due.ts'
 import { getTask } from '../../../lib/task/task.ts'
 import { DEFAULT_MAX_RESULT_CHARS } from '../../../lib/tool/define.ts'
 import { sweep } from '../../../lib/workflow/sweep.ts'
@@ -18,6 +19,7 @@ import { loadFunction } from '../../../scripts/load-function.ts'
 import { createBrowser } from '../../browser.ts'
 import { startProvider } from '../../oidc.ts'
 import { startTestStack } from '../../stack.ts'
+import { startReceiver } from '../notification/subscribed.ts'
 import { actAs, guardClients } from './guard.ts'
 
 let specs: Map<string, FunctionSpec>
@@ -329,6 +331,39 @@ describe('the functions, each under its own role,', () => {
     const clock = { now: () => new Date(EVENT_GRACE_MS + 1) }
     expect(await actAs(specOf('sweep'), () => sweep({}, clock))).toEqual({ looked: 1 })
     await until(async () => ((await getCall(id))?.status === 'COMPLETED' ? true : undefined))
+  })
+
+  it('subscribe, and tell of what waits and what has ended, at once or by the sweeper', async () => {
+    const receiver = await startReceiver()
+    vi.stubEnv('ESPALIER_FETCH_ALLOW', receiver.host)
+    const path = '/api/v1/subscriptions'
+    const { id } = await request('POST', path, { name: 'Ours', url: receiver.url })
+    await request('PATCH', `${path}/${id}`, { name: 'All of ours' })
+    await request('POST', `${path}/${id}/rotate-secret`)
+    await request('POST', `${path}/${id}/test`)
+    const agent = await makeAgent('media')
+    const made = await request('POST', '/api/v1/tasks', { agent_id: agent, prompt: 'Hello' })
+    await taskWith(made.id ?? '', 'COMPLETED')
+    const run = '/api/v1/tools/media/operations'
+    const file = { filename: 'a', content: 'A' }
+    const { content } = await request('POST', `${run}/create_media`, file, agent)
+    const { media_id } = JSON.parse(content ?? '') as Record<string, string>
+    await request('POST', `${run}/get_public_url`, { media_id }, agent)
+    await actAs(specOf('sweep'), () => sendDue())
+    const events = () => receiver.received.map(({ body }) => JSON.parse(body).type).toSorted()
+    const wanted = ['call.waiting', 'subscription.test', 'task.ended']
+    await until(async () => (events().length >= wanted.length ? true : undefined))
+    expect(events()).toEqual(wanted)
+    // The receiver wants nothing more: whoever posts to it disables it.
+    receiver.answer(() => ({ status: 410 }))
+    await request('POST', `${path}/${id}/test`)
+    await until(async () =>
+      (await stack.request('GET', `${path}/${id}`)).text.includes('"gone"') ? true : undefined,
+    )
+    for (const each of ['', `/${id}`, `/${id}/deliveries`]) await request('GET', path + each)
+    await request('DELETE', `${path}/${id}`)
+    await receiver.close()
+    vi.unstubAllEnvs()
   })
 
   it('are refused what their role leaves out', async () => {
