@@ -230,6 +230,8 @@ describe('an export', () => {
       max_steps: fc.integer({ min: 1, max: 100 }),
       max_tokens: maybe(fc.integer({ min: 1, max: 9 })),
       max_cost_usd: maybe(fc.constantFrom(0.5, 3)),
+      max_tree_tokens: maybe(fc.integer({ min: 1, max: 9 })),
+      max_tree_cost_usd: maybe(fc.constantFrom(0.5, 3)),
       allow_followup: fc.boolean(),
       tool_choice: fc.constantFrom('required', { tool: 'time' }),
     })

@@ -129,6 +129,8 @@ describe('a change', () => {
         maxSteps: fc.integer({ min: 1, max: 100 }),
         maxTokens: fc.option(fc.integer({ min: 1, max: 9 })),
         maxCostUsd: fc.option(fc.constantFrom(0.5, 2)),
+        maxTreeTokens: fc.option(fc.integer({ min: 1, max: 9 })),
+        maxTreeCostUsd: fc.option(fc.constantFrom(0.5, 2)),
         toolChoice: fc.constantFrom('auto' as const, 'none' as const, { tool: 'time' }),
         allowFollowup: fc.boolean(),
       },
