@@ -3,7 +3,7 @@ import { ENDED, type ToolCall } from '../../lib/call/tool-call.ts'
 import type { Ledger } from '../../lib/task/ledger.ts'
 import { type Task, TERMINAL } from '../../lib/task/task.ts'
 import { short } from './label.ts'
-import type { Run } from './run.ts'
+import { OWN_TEXT, type Run } from './run.ts'
 
 type Row = { pk: string; sk: string; gsi3pk?: string } & Record<string, unknown>
 type HistoryRow = Row & { role: string; usage?: { inputTokens: number; outputTokens: number } }
@@ -57,15 +57,11 @@ const checkCalls = (run: Run, calls: (Row & ToolCall)[], tasks: Task[]): void =>
 /** Each once at most, and what a person was asked about only as that person approved it. */
 const checkEffects = ({ effects, people, violate }: Run, calls: ToolCall[]): void => {
   const once = effects.filter(({ effect }) => effect === 'once')
-  for (const [by, of] of [
-    ['callId', (done: (typeof once)[number]) => done.callId],
-    ['text', (done: (typeof once)[number]) => done.text],
-  ] as const) {
-    const counts = new Map<string, number>()
-    for (const done of once) counts.set(of(done), (counts.get(of(done)) ?? 0) + 1)
-    for (const [value, count] of counts)
-      if (count > 1) violate(`once ran ${count} times, by its ${by}: ${short(value)}`)
-  }
+  // What a model made up as nonsense may be said twice; all other texts are said once.
+  const said = once.filter(({ text }) => text.includes(OWN_TEXT))
+  for (const values of [once.map(({ callId }) => callId), said.map(({ text }) => text)])
+    for (const value of new Set(values.filter((value, index) => values.indexOf(value) !== index)))
+      violate(`${short(value)} may run once, and ran again`)
   for (const { callId, operation, text, at } of effects.filter(({ operation }) =>
     operation.startsWith('gated'),
   )) {
@@ -93,7 +89,7 @@ const checkHistory = ({ violate }: Run, rows: Row[], tasks: Task[]): void => {
 /**
  * The ledger holds what models reported. A tick may die between an answer and its booking, and then
  * that answer is in no history either: so at least what stands in the histories, at most what was
- * answered. A request that got no answer is a step all the same.
+ * answered. None is asked that the ledger was not told of before.
  */
 const checkSpending = ({ spent, asked, violate }: Run, rows: Row[], tasks: Task[]): void => {
   for (const { id } of tasks.filter(({ id, rootId }) => id === rootId)) {
@@ -114,8 +110,8 @@ const checkSpending = ({ spent, asked, violate }: Run, rows: Row[], tasks: Task[
       if (ledger[what] < least || ledger[what] > most)
         violate(`the ledger of ${short(id)} has ${ledger[what]} ${what}, not ${least} to ${most}`)
     }
-    const requests = asked.filter(({ taskId }) => tree.has(taskId)).length
-    if (ledger.steps < requests)
-      violate(`the ledger of ${short(id)} has ${ledger.steps} steps of ${requests} requests`)
+    const made = asked.filter(({ taskId }) => tree.has(taskId)).length
+    if (ledger.requests < made)
+      violate(`the ledger of ${short(id)} has ${ledger.requests} requests of ${made}`)
   }
 }

@@ -1,5 +1,7 @@
 import { derivedId } from '../../lib/core/ids.ts'
 import { DUE_SHARDS, dueShard } from '../../lib/data/due.ts'
+import { TERMINAL } from '../../lib/task/task.ts'
+import { MAX_WAIT_SECONDS } from '../../lib/workflow/definition.ts'
 import type { Run } from './run.ts'
 import type { World } from './world.ts'
 
@@ -13,6 +15,11 @@ const ABSENT = 0.06
 const ABSENCE_MS = 80 * HOUR_MS
 /** By when all has to be over that people, machines and providers have no part in. */
 const PATIENCE_MS = 4 * HOUR_MS
+/**
+ * An execution that another one has replaced may wait on with a token that nobody knows any more: for
+ * a day, at no cost, until the token's time is over.
+ */
+const FORGOTTEN_MS = MAX_WAIT_SECONDS * 1_000 + HOUR_MS
 /** Between two looks of people at what waits for them. */
 const TIDY_MS = 30_000
 /** Things that happen in a run; one that takes more goes round in circles. */
@@ -93,23 +100,31 @@ export const createPhases = (run: Run, { schedules }: World) => {
     return clock.now()
   }
 
-  const isOver = (): boolean =>
-    calmAt !== undefined &&
+  /** Every task has ended, and nobody has anything left to do with any. */
+  const isSettled = (): boolean =>
     busy === 0 &&
     functions.alive.size === 0 &&
     functions.undelivered() === 0 &&
-    machine.running().length === 0 &&
+    watch.statuses().every(status => TERMINAL.includes(status)) &&
     !waitsOnPeople() &&
     dueAt() === undefined
 
+  const isOver = (): boolean =>
+    calmAt !== undefined && machine.running().length === 0 && isSettled()
+
   const isTooLong = (): boolean => {
-    const limit = PATIENCE_MS + (isAbsent ? ABSENCE_MS : 0)
-    if (calmAt !== undefined && clock.now() > calmAt + limit) {
-      run.violate(`it is not over after ${limit / HOUR_MS} hours in which all went well`)
+    if (scheduler.picked() > MAX_EVENTS) {
+      run.violate(`it is not over after ${MAX_EVENTS} events`)
       return true
     }
-    if (scheduler.picked() <= MAX_EVENTS) return false
-    run.violate(`it is not over after ${MAX_EVENTS} events`)
+    if (calmAt === undefined) return false
+    const limit = PATIENCE_MS + (isAbsent ? ABSENCE_MS : 0)
+    const isLate = clock.now() > calmAt + limit
+    if (isLate && !isSettled())
+      run.violate(`it is not over after ${limit / HOUR_MS} hours in which all went well`)
+    else if (clock.now() > calmAt + limit + FORGOTTEN_MS)
+      run.violate('an execution goes on for longer than any wait may take')
+    else return false
     return true
   }
 

@@ -21,6 +21,8 @@ import type { World } from './world.ts'
 
 /** When every run begins; what people have set up is older. */
 export const STARTS_AT = Date.parse('2030-01-01T00:00:00.000Z')
+/** What the texts begin with that no other is like. */
+export const OWN_TEXT = 'text-'
 /** How far an index may lag behind. */
 const INDEX_LAG_MS = 10_000
 
@@ -126,7 +128,7 @@ const createRun = (
     said: new Map(),
     violations,
     violate,
-    text: () => `text-${++texts}`,
+    text: () => `${OWN_TEXT}${++texts}`,
     staleTable: (input: Input) =>
       table.performLate('QueryCommand', input, { random: random.next, lagMs: INDEX_LAG_MS }),
     background: (work: () => Promise<void>) => {
