@@ -1,15 +1,15 @@
 import * as sdk from '@aws-sdk/client-dynamodb'
 import fc from 'fast-check'
-import { afterEach, beforeAll, expect, test } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { dynamodb } from '../../lib/aws/dynamodb.ts'
 import { AppError } from '../../lib/core/errors.ts'
 import { useLocalTable } from '../local-table.ts'
-import { plainItems, standBeside } from './table/beside.ts'
-import { command, HASHES } from './table/commands.ts'
-import { edges, strictEdges } from './table/edges.ts'
-import { performByData } from './table/perform.ts'
-import { inputOf, raw } from './table/raw.ts'
-import { createFakeTable } from './table.ts'
+import { command, HASHES } from './beside/commands.ts'
+import { edges, strictEdges } from './beside/edges.ts'
+import { performByData } from './beside/perform.ts'
+import { inputOf, raw } from './beside/raw.ts'
+import { plainItems, standBeside } from './beside/stand.ts'
+import { createFakeTable, type FakeTable } from './table.ts'
 
 useLocalTable()
 
@@ -111,6 +111,82 @@ test.each(strictEdges)('%s is refused, though not by dynoxide', (_, name, input)
   expect(() => createFakeTable().perform(name, input)).toThrow(
     expect.objectContaining({ name: 'ValidationException' }),
   )
+})
+
+describe('the token of a transaction', () => {
+  const TableName = 'espalier'
+  const Key = { pk: { S: 'token' }, sk: { S: 'row' } }
+  const add = (by: string, ClientRequestToken: string, condition?: string) => ({
+    TransactItems: [
+      {
+        Update: {
+          TableName,
+          Key,
+          UpdateExpression: 'ADD #c :by',
+          ConditionExpression: condition,
+          ExpressionAttributeNames: { '#c': 'count' },
+          ExpressionAttributeValues: { ':by': { N: by } },
+        },
+      },
+    ],
+    ClientRequestToken,
+    ReturnConsumedCapacity: 'TOTAL',
+  })
+  const count = (from: FakeTable) =>
+    (from.perform('GetItemCommand', { TableName, Key }) as sdk.GetItemCommandOutput).Item?.count?.N
+
+  test('lets it land once, and no other under it', async () => {
+    await send('TransactWriteItemsCommand', add('1', 'first'))
+    await send('TransactWriteItemsCommand', add('1', 'first'))
+    await expect(send('TransactWriteItemsCommand', add('2', 'first'))).rejects.toBeInstanceOf(
+      sdk.IdempotentParameterMismatchException,
+    )
+    expect(count(table)).toBe('1')
+    expect(both.differences).toEqual([])
+  })
+
+  test('is free again where the transaction was cancelled', async () => {
+    const onlyNew = add('1', 'second', 'attribute_not_exists(#c)')
+    await expect(send('TransactWriteItemsCommand', onlyNew)).rejects.toBeInstanceOf(
+      sdk.TransactionCanceledException,
+    )
+    await send('DeleteItemCommand', { TableName, Key })
+    await send('TransactWriteItemsCommand', onlyNew)
+    expect(count(table)).toBe('1')
+    expect(both.differences).toEqual([])
+  })
+
+  test('is known for ten minutes', () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: 0 })
+    const fresh = createFakeTable()
+    fresh.perform('TransactWriteItemsCommand', add('1', 'third'))
+    vi.setSystemTime(10 * 60 * 1_000 - 1)
+    fresh.perform('TransactWriteItemsCommand', add('1', 'third'))
+    expect(count(fresh)).toBe('1')
+    vi.setSystemTime(10 * 60 * 1_000)
+    fresh.perform('TransactWriteItemsCommand', add('1', 'third'))
+    expect(count(fresh)).toBe('2')
+    vi.useRealTimers()
+  })
+})
+
+test('a clone is a table of its own', () => {
+  const Item = { pk: { S: 'a' }, sk: { S: 'b' }, gsi1pk: { S: 'x' }, gsi1sk: { S: 'y' } }
+  const original = createFakeTable()
+  original.perform('PutItemCommand', { TableName: 'espalier', Item })
+  const copy = original.clone()
+  copy.perform('DeleteItemCommand', { TableName: 'espalier', Key: { pk: Item.pk, sk: Item.sk } })
+  expect(copy.items()).toEqual([])
+  expect(original.items()).toEqual([Item])
+  const list = {
+    TableName: 'espalier',
+    IndexName: 'gsi1',
+    KeyConditionExpression: '#k = :k',
+    ExpressionAttributeNames: { '#k': 'gsi1pk' },
+    ExpressionAttributeValues: { ':k': { S: 'x' } },
+  }
+  expect(original.perform('QueryCommand', list)).toMatchObject({ Count: 1 })
+  expect(copy.perform('QueryCommand', list)).toMatchObject({ Count: 0 })
 })
 
 test('what it does not know, it says so instead of an answer', () => {

@@ -1,17 +1,16 @@
-import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import type { Bindings, Labels } from './bindings.ts'
 import { invalid, unsupported } from './errors.ts'
 import { readTokens, type Tokens, takeName } from './tokens.ts'
-import { compareValues, equalValues, type Item, kindOf, textOf } from './value.ts'
+import { compareValues, kindOf } from './value.ts'
 
 /** AWS's quota "Operands" of an IN. */
 const MAX_CHOICES = 100
 
 const SIGNS = ['=', '<>', '<', '<=', '>', '>='] as const
-type Sign = (typeof SIGNS)[number]
+export type Sign = (typeof SIGNS)[number]
 
-type Operand = { name: string } | { value: string }
-type Test =
+export type Operand = { name: string } | { value: string }
+export type Test =
   | { is: 'and' | 'or'; parts: Test[] }
   | { is: 'not'; part: Test }
   | { is: 'compare'; sign: Sign; left: Operand; right: Operand }
@@ -132,81 +131,4 @@ const demandBounds = (lower: Operand, upper: Operand, { valueAt }: Bindings): vo
   const order = compareValues(valueAt(lower.value), valueAt(upper.value))
   if (order === undefined || order > 0)
     throw invalid('The BETWEEN operator requires bounds of one type, the upper not below the lower')
-}
-
-/** Whether an item, or none, passes. */
-export const passes = (test: Test, item: Item | undefined, bindings: Bindings): boolean => {
-  const read = (operand: Operand): AttributeValue | undefined =>
-    'value' in operand ? bindings.valueAt(operand.value) : item?.[bindings.nameAt(operand.name)]
-  switch (test.is) {
-    case 'and':
-      return test.parts.every(part => passes(part, item, bindings))
-    case 'or':
-      return test.parts.some(part => passes(part, item, bindings))
-    case 'not':
-      return !passes(test.part, item, bindings)
-    case 'exists':
-      return item?.[bindings.nameAt(test.name)] !== undefined
-    case 'absent':
-      return item?.[bindings.nameAt(test.name)] === undefined
-    case 'compare':
-      return compares(test.sign, read(test.left), read(test.right))
-    case 'between':
-      return (
-        compares('>=', read(test.operand), read(test.lower)) &&
-        compares('<=', read(test.operand), read(test.upper))
-      )
-    case 'in':
-      return test.choices.some(choice => compares('=', read(test.operand), read(choice)))
-    case 'contains':
-      return contains(read(test.operand), read(test.part))
-    case 'begins':
-      return begins(read(test.operand), read(test.part))
-    default:
-      return test satisfies never
-  }
-}
-
-/** What isn't there is equal to nothing, and in no order. */
-const compares = (
-  sign: Sign,
-  left: AttributeValue | undefined,
-  right: AttributeValue | undefined,
-): boolean => {
-  if (sign === '<>') return !compares('=', left, right)
-  if (!left || !right) return false
-  if (sign === '=') return equalValues(left, right)
-  const order = compareValues(left, right)
-  if (order === undefined) return false
-  switch (sign) {
-    case '<':
-      return order < 0
-    case '<=':
-      return order <= 0
-    case '>':
-      return order > 0
-    case '>=':
-      return order >= 0
-    default:
-      return sign satisfies never
-  }
-}
-
-const contains = (whole: AttributeValue | undefined, part: AttributeValue | undefined): boolean => {
-  if (!whole || !part) return false
-  if (whole.S !== undefined) return part.S !== undefined && whole.S.includes(part.S)
-  if (whole.SS !== undefined) return part.S !== undefined && whole.SS.includes(part.S)
-  if (whole.NS !== undefined) return part.N !== undefined && whole.NS.includes(part.N)
-  if (whole.L !== undefined) return whole.L.some(element => equalValues(element, part))
-  if (part.B === undefined) return false
-  const sought = textOf(part.B)
-  if (whole.B !== undefined) return textOf(whole.B).includes(sought)
-  return whole.BS?.some(member => textOf(member) === sought) === true
-}
-
-const begins = (whole: AttributeValue | undefined, part: AttributeValue | undefined): boolean => {
-  if (whole?.S !== undefined && part?.S !== undefined) return whole.S.startsWith(part.S)
-  if (whole?.B !== undefined && part?.B !== undefined)
-    return textOf(whole.B).startsWith(textOf(part.B))
-  return false
 }

@@ -42,14 +42,17 @@ export const compareNumbers = (a: string, b: string): number => {
  * dynoxide, its changelog after 0.13.0; AWS documents it as "approximately").
  */
 export const numberBytes = (text: string): number => {
-  if (text === '0') return 1
-  const unsigned = text.replace('-', '')
-  const [whole = '', fraction = ''] = unsigned.split('.')
-  const before = (fraction ? whole : whole.replace(/0+$/, '')).replace(/^0+/, '')
-  const after = before ? fraction : fraction.replace(/^0+/, '')
-  return (
-    1 + (unsigned === text ? 0 : 1) + Math.ceil(before.length / 2) + Math.ceil(after.length / 2)
-  )
+  const point = text.indexOf('.')
+  const [whole, fraction] = point < 0 ? [text, ''] : [text.slice(0, point), text.slice(point + 1)]
+  const sign = whole.startsWith('-') ? 1 : 0
+  let start = sign
+  let end = whole.length
+  if (whole[start] === '0') start += 1
+  if (fraction === '') while (end > start && whole[end - 1] === '0') end -= 1
+  const before = end - start
+  let zeros = 0
+  if (before === 0) while (fraction[zeros] === '0') zeros += 1
+  return 1 + sign + Math.ceil(before / 2) + Math.ceil((fraction.length - zeros) / 2)
 }
 
 const parse = (text: string): Decimal => {

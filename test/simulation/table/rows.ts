@@ -127,38 +127,31 @@ export const firstIndex = (entries: Entry[], passes: (entry: Entry) => boolean):
   return low
 }
 
-const nameOf = (pk: string, sk: string): string => `${pk.length}:${pk}${sk}`
-
-type Late = Map<string, Row | undefined>
-
 /** Of every item that changed, what it was before one of its changes; or nothing, which is now. */
-const chosen = (changes: Change[], random: () => number): Late => {
-  const moments = new Map<string, (Row | undefined)[]>()
-  for (const { pk, sk, before } of changes) {
-    const name = nameOf(pk, sk)
+const chosen = (changes: Change[], random: () => number): Late[] => {
+  const moments = new Map<string, Change[]>()
+  for (const change of changes) {
+    const name = JSON.stringify([change.pk, change.sk])
     const list = moments.get(name)
-    if (list) list.push(before)
-    else moments.set(name, [before])
+    if (list) list.push(change)
+    else moments.set(name, [change])
   }
-  const late: Late = new Map()
-  for (const [name, list] of moments) {
-    const moment = Math.floor(random() * (list.length + 1))
-    if (moment < list.length) late.set(name, list[moment])
-  }
-  return late
+  return [...moments.values()].flatMap(list => {
+    const { pk, sk, before } = list[Math.floor(random() * (list.length + 1))] ?? {}
+    return pk === undefined || sk === undefined ? [] : { pk, sk, row: before }
+  })
 }
 
-const lateView = ({ get, entries }: View, late: Late): View => {
-  const lateRows = [...late.values()]
-  return {
-    get: (pk, sk) => {
-      const name = nameOf(pk, sk)
-      return late.has(name) ? late.get(name) : get(pk, sk)
-    },
-    entries: (order, hash) => {
-      const fresh = entries(order, hash).filter(({ pk, sk }) => !late.has(nameOf(pk, sk)))
-      const old = lateRows.flatMap(row => entryOf(order, row) ?? [])
-      return [...fresh, ...old.filter(entry => entry.hash === hash)].sort(comparePlaces)
-    },
-  }
-}
+type Late = { pk: string; sk: string; row: Row | undefined }
+
+const lateView = ({ get, entries }: View, late: Late[]): View => ({
+  get: (pk, sk) => {
+    const found = late.find(each => each.pk === pk && each.sk === sk)
+    return found ? found.row : get(pk, sk)
+  },
+  entries: (order, hash) => {
+    const list = new Map([[hash, [...entries(order, hash)]]])
+    for (const { pk, sk, row } of late) replace(order, list, get(pk, sk), row)
+    return list.get(hash) ?? []
+  },
+})

@@ -68,14 +68,18 @@ export const checkUpdate = ({ actions }: Update, keys: string[], bindings: Bindi
 
 /** The item as it is after an update; of one that isn't there, `item` is its key. */
 export const updated = ({ actions }: Update, item: Item, bindings: Bindings): Item => {
-  const next = { ...item }
+  const changed: Item = {}
+  const gone = new Set<string>()
   for (const action of actions) {
     const name = bindings.nameAt(action.name)
     const value = action.verb === 'REMOVE' ? undefined : after(action, item[name], bindings)
-    if (value) next[name] = value
-    else delete next[name]
+    if (value) changed[name] = value
+    else gone.add(name)
   }
-  return next
+  // Not by `delete`, which makes an object slow for good.
+  const next: Item = {}
+  for (const name in item) if (!gone.has(name)) next[name] = item[name] as AttributeValue
+  return Object.assign(next, changed)
 }
 
 const after = (

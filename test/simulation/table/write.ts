@@ -1,8 +1,9 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import { PRIMARY_KEY } from '../../../lib/data/definition.ts'
 import type { Bindings } from './bindings.ts'
-import { type Condition, passes } from './condition.ts'
+import type { Condition } from './condition.ts'
 import { conditionFailed, invalid, unsupported } from './errors.ts'
+import { passes } from './passes.ts'
 import {
   type Conditional,
   cached,
