@@ -11,6 +11,7 @@ import { managedGroup, readableGroup, removableGroup } from '../../lib/http/grou
 import { GroupView, presentGroup } from '../../lib/http/present-group.ts'
 import { creationOf, sameRequest } from '../../lib/http/request.ts'
 import { GroupId, Name } from '../../lib/http/wire.ts'
+import { clearSubscriptions } from '../../lib/notification/change.ts'
 import type { Caller } from '../../lib/principal/caller.ts'
 import {
   closeGroup,
@@ -135,7 +136,7 @@ export const endpoints = {
       tag,
       summary: 'End a group',
       description:
-        'Not while it owns agents: delete or transfer them first. Its settings and LLM configurations go with it. Where this was cut short, whoever asked asks again to finish it.',
+        'Not while it owns agents: delete or transfer them first. Its settings, LLM configurations and subscriptions go with it. Where this was cut short, whoever asked asks again to finish it.',
       access: removableGroup,
       responses: { 200: z.object({ id: GroupId, deleted: z.literal(true) }) },
       errors: ['GROUP_HAS_AGENTS'],
@@ -148,6 +149,7 @@ export const endpoints = {
         await deleteGroup(subject, { by: caller.id, also: [auditWrite('instance', entry)] })
       }
       await clearGroup(id, Object.keys(registry))
+      await clearSubscriptions(id)
       await closeGroup(id)
       return reply(200, { id, deleted: true })
     },

@@ -101,9 +101,14 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
       // Whoever is taken in is someone, and a group's id was never another's.
       { actions: ['ConditionCheckItem'], keys: ['user_*', 'group_*'] },
       // What a group has goes with it.
-      { actions: ['DeleteItem'], keys: ['llm_*', 'settings#*'] },
+      { actions: ['DeleteItem'], keys: ['llm_*', 'settings#*', 'subscription_*', 'listeners#*'] },
     ],
-    lists: [{ index: 'gsi1', keys: ownedBy(['group_*'], 'llm') }],
+    lists: [
+      {
+        index: 'gsi1',
+        keys: [...ownedBy(['group_*'], 'llm'), ...ownedBy(['group_*'], 'subscription')],
+      },
+    ],
   },
   'manage-users': {
     // The instance has the count of its admins.
@@ -161,6 +166,8 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
     rows: [
       { actions: [...READ_AND_WRITE, 'DeleteItem'], keys: ['subscription_*'] },
       { actions: ['UpdateItem'], keys: ['listeners#*'] },
+      // On condition that whose they are is still there.
+      { actions: ['ConditionCheckItem'], keys: PRINCIPALS },
       // One that tells of nothing but itself.
       { actions: ['PutItem'], keys: ['delivery_*'] },
     ],

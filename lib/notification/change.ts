@@ -1,17 +1,20 @@
 import type { Author } from '../audit/audit.ts'
 import { isoNow, systemClock } from '../core/clock.ts'
-import { AppError } from '../core/errors.ts'
+import { AppError, notFound } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
 import { atVersion, FIRST_VERSION } from '../data/at-version.ts'
+import { is } from '../data/expression.ts'
+import * as table from '../data/table.ts'
 import { transact } from '../data/transact.ts'
-import type { PrincipalId } from '../principal/principal.ts'
+import { type PrincipalId, principalKey } from '../principal/principal.ts'
 import { entryOf, told } from './entry.ts'
 import type { NoticeEvent } from './event.ts'
 import { MAX_SUBSCRIPTIONS } from './limits.ts'
-import { addListener, changeListener, removeListener } from './listeners.ts'
+import { addListener, changeListener, listenersKey, removeListener } from './listeners.ts'
 import { sealSecret } from './secrets.ts'
 import { newSecret } from './sign.ts'
 import {
+  allSubscriptions,
   getSubscription,
   type Subscription,
   subscriptionIndexes,
@@ -35,7 +38,8 @@ export type NewSubscription = SubscriptionFields & {
 
 /**
  * Makes a subscription; a webhook's secret is in the answer, this once. The same id again gives the
- * one that has it. INVALID_STATE where its principal has as many as it may.
+ * one that has it. INVALID_STATE where its principal has as many as it may; NOT_FOUND where that is
+ * gone.
  */
 export const createSubscription = async (
   { isEnabled, ...made }: NewSubscription,
@@ -61,11 +65,13 @@ export const createSubscription = async (
       indexes: subscriptionIndexes(subscription),
     },
     addListener(subscription),
+    { check: principalKey(principalId), where: { pk: is.present } },
     entryOf('subscription-created', subscription, author, { to: told(subscription) }),
   ])
   if (outcome.ok)
     return { subscription, created: true, ...(secret === undefined ? {} : { secret }) }
   if (outcome.failed.includes(0)) return { subscription: await getSubscription(id), created: false }
+  if (outcome.failed.includes(2)) throw notFound('principal', principalId)
   throw new AppError(
     'INVALID_STATE',
     `${principalId} has ${MAX_SUBSCRIPTIONS} subscriptions, which is as many as there may be. Delete one first.`,
@@ -118,4 +124,10 @@ export const deleteSubscription = async (
     entryOf('subscription-deleted', subscription, author, { from: told(subscription) }),
   ])
   return outcome.ok ? true : undefined
+}
+
+/** Takes away the subscriptions of a principal that is gone, with their secrets. May be done again. */
+export const clearSubscriptions = async (principalId: PrincipalId): Promise<void> => {
+  for (const { id } of await allSubscriptions(principalId)) await table.remove(subscriptionKey(id))
+  await table.remove(listenersKey(principalId))
 }

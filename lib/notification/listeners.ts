@@ -11,7 +11,7 @@ import type { Subscription } from './subscription.ts'
 // Access patterns: who listens to what happens to a principal's things. One row for all of its
 // subscriptions, without addresses and secrets, so that whatever moves a call or a task reads it at
 // the price of one item, and learns nothing else. Each subscription that is enabled is an attribute.
-const listenersKey = (principalId: PrincipalId): table.Key => ({
+export const listenersKey = (principalId: PrincipalId): table.Key => ({
   pk: `listeners#${principalId}`,
   sk: 'listeners',
 })

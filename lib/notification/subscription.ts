@@ -65,3 +65,7 @@ export const listSubscriptions = (
     newestFirst: true,
     ...page,
   })
+
+/** All that a principal has; there are few. */
+export const allSubscriptions = (principalId: PrincipalId): Promise<Subscription[]> =>
+  table.queryAll(Subscription, { index: 'gsi1', pk: listOf(principalId) })

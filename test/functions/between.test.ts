@@ -47,6 +47,7 @@ beforeAll(async () => {
 
 const ANY = { 'if-match': '*' }
 const model = { provider: 'openai', model: 'gpt-5', name: 'Ours', api_key: 'a-key' }
+const webhook = { name: 'Ours', url: 'https://example.com/hook' }
 const configure = async (of: string) =>
   dataOf<{ id: string }>(
     await world.request('POST', '/api/v1/llm-configurations', {
@@ -133,6 +134,7 @@ describe('a change that was asked for in time', () => {
     const changes: ((id: string) => Change)[] = [
       id => ['PUT', settings(id), { body: { timezone: 'UTC' } }],
       id => ['POST', '/api/v1/llm-configurations', { body: { ...model, owner: id } }],
+      id => ['POST', '/api/v1/subscriptions', { body: { ...webhook, principal_id: id } }],
       id => ['POST', `/api/v1/groups/${id}/members`, { body: { user_id: other.id } }],
       id => ['PATCH', `/api/v1/groups/${id}`, { body: { name: 'Mine' } }],
       id => ['POST', '/api/v1/agents', { body: { ...NEW_AGENT, principal_id: id } }],

@@ -234,6 +234,8 @@ describe('what a group had', () => {
     dataOf(await as(ada)('PUT', settings, { timezone: 'Europe/Rome' }))
     const model = { name: 'Ours', provider: 'openai', model: 'gpt-5', api_key: SECRET }
     dataOf(await as(ada)('POST', '/llm-configurations', { ...model, owner: id }))
+    const hook = { name: 'Ours', url: 'https://example.com/hook', principal_id: id }
+    dataOf(await as(ada)('POST', '/subscriptions', hook))
     dataOf(await as(ada)('POST', `/groups/${id}/members`, { user_id: bob.id }))
     return { id, name }
   }
@@ -244,9 +246,9 @@ describe('what a group had', () => {
       .map(([key]) => key)
       .filter(key => !key.startsWith('audit#') && key !== `${id} / remains`)
 
-  it('goes with it: settings, LLM configurations and members', async () => {
+  it('goes with it: settings, LLM configurations, subscriptions and members', async () => {
     const { id } = await furnish()
-    expect(await leftOf(id)).toHaveLength(5)
+    expect(await leftOf(id)).toHaveLength(7)
     dataOf(await as(ada)('DELETE', `/groups/${id}`))
     expect(await leftOf(id)).toEqual([])
   })

@@ -153,10 +153,9 @@ describe('an operation', () => {
 
 describe('only', () => {
   it('the approvals write decisions, and list what waits', () => {
-    for (const action of WRITES)
-      expect(whoMay(rows(action, decisionKey(call, DIGEST)))).toEqual(
-        action === 'PutItem' ? ['admin-approvals'] : [],
-      )
+    const decision = decisionKey(call, DIGEST)
+    expect(whoMay(rows('PutItem', decision))).toEqual(['admin-approvals'])
+    expect(whoMay(rows('UpdateItem', decision))).toEqual([])
     expect(whoMay(list('gsi2', user))).toEqual(['admin-approvals'])
   })
 
@@ -268,7 +267,20 @@ describe('only', () => {
     expect(whoMay(list('gsi2', gsi2pk))).toEqual(['admin-agents', 'admin-tasks'])
   })
 
-  it('what has an end is ever removed: agents and groups with what is theirs, and markers of open children', () => {
+  it('the tasks’ own endpoints and the sweeper remove tasks, with all that is kept of them', () => {
+    const removers = ['admin-tasks', 'sweep']
+    const keys = [taskKey(task), callKey(call), decisionKey(call, DIGEST), ledgerKey(task)]
+    for (const key of keys) expect(whoMay(rows('DeleteItem', key))).toEqual(removers)
+    for (const prefix of [`large/${task}/`, `large/${call}/`, `results/${call}/`]) {
+      expect(whoMay(object('DeleteObject', `${prefix}a`))).toEqual(removers)
+      expect(whoMay({ action: 's3:ListBucket', resource: bucket, prefix })).toEqual(removers)
+    }
+    for (const prefix of ['', 'large/', `media/${user}/`])
+      expect(whoMay({ action: 's3:ListBucket', resource: bucket, prefix })).toEqual([])
+    expect(whoMay(object('DeleteObject', `media/${user}/${newId('media')}`))).toEqual([])
+  })
+
+  it('what has an end is ever removed: agents, groups and tasks with what is theirs, and who waits for what', () => {
     const removable = functions.flatMap(spec =>
       statementsOf(spec)
         .filter(({ actions }) => actions.includes('dynamodb:DeleteItem'))
@@ -276,12 +288,21 @@ describe('only', () => {
     )
     expect([...new Set(removable)].sort()).toEqual([
       'agent_*',
+      'call_*',
+      'decision#call_*',
       'group_*',
+      'ledger#task_*',
+      'listeners#*',
       'llm_*',
       'notes#agent_*',
       'open#task_*',
       'settings#*',
+      'slots#agent_*',
       'subscription_*',
+      'task_*',
+      'waiters#task_*',
+      'watchers#*',
+      'watchers#task_*',
     ])
   })
 

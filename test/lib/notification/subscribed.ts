@@ -5,7 +5,8 @@ import { newId } from '../../../lib/core/ids.ts'
 import { createSubscription, type SubscriptionFields } from '../../../lib/notification/change.ts'
 import { EVENTS } from '../../../lib/notification/event.ts'
 import type { NoticedCall, NoticedTask } from '../../../lib/notification/notice.ts'
-import type { PrincipalId } from '../../../lib/principal/principal.ts'
+import { isGroup } from '../../../lib/principal/permission.ts'
+import { createUser, type PrincipalId } from '../../../lib/principal/principal.ts'
 
 /** A webhook's subscription with its secret, to every event unless said. */
 export const subscribe = async (
@@ -13,6 +14,9 @@ export const subscribe = async (
   fields: Partial<SubscriptionFields> = {},
   clock?: Clock,
 ) => {
+  // There once, however often it subscribes.
+  const user = { name: 'Someone', role: 'member' as const, createdAt: '2026-01-01T00:00:00.000Z' }
+  if (!isGroup(principalId)) await createUser({ id: principalId, ...user })
   const { subscription, secret = '' } = await createSubscription(
     {
       id: newId('subscription'),
