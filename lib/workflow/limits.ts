@@ -30,32 +30,29 @@ export const overLimit = async ({
   if (steps >= task.maxSteps) return stop('MAX_STEPS', 'Max steps reached.')
   if (task.maxTokens !== undefined && tokens >= task.maxTokens)
     return stop('MAX_TOKENS', `The task has used its ${task.maxTokens} tokens.`)
-  const maxCost = maxCostOf(agent)
-  if (maxCost !== undefined && model.price === undefined) return unpriced(model)
-  const over = overMoney({ spent: spentOf(conversation), maxCost, model })
+  if (agent.maxCostUsd !== undefined && model.price === undefined) return unpriced(model)
+  const over = overMoney({ spent: spentOf(conversation), maxCost: maxCostOf(agent) })
   if (over) return over
   const loop = await loopIn(conversation, task.stepsFrom)
   return loop === undefined ? undefined : stop('DOOM_LOOP', loop)
 }
 
-/** Whether a task has spent, or would have with what comes, more than its agent lets it. */
+/** Whether a task has spent more than its agent lets it, or would with what comes. */
 export const overMoney = ({
   spent,
+  coming = 0,
   maxCost,
-  model,
 }: {
   spent: number
+  coming?: number | undefined
   maxCost: number | undefined
-  model: AgentModel
-}): Stop | undefined => {
-  // A model that costs nothing needs nothing.
-  if (maxCost === undefined || spent < maxCost || (spent === maxCost && isFree(model)))
-    return undefined
-  return stop(
-    'MAX_COST',
-    `The task has spent what it may, or its next request would: its agent lets it cost ${told(maxCost)}. Raise the agent's max_cost_usd to go on.`,
-  )
-}
+}): Stop | undefined =>
+  maxCost === undefined || spent + coming <= maxCost
+    ? undefined
+    : stop(
+        'MAX_COST',
+        `The task has cost ${told(spent)} so far, and its next request could make it more than the ${told(maxCost)} that its agent lets it cost. Raise the agent's max_cost_usd to go on.`,
+      )
 
 /** What a limit of the tree says that left too little, or that can't be held. */
 export const notBegun = (why: Exclude<NotBegun, 'cancelled'>, model: AgentModel): Stop => {
@@ -100,8 +97,6 @@ const lifeOf = ({ stepsFrom }: Task, { entries, summaries }: Conversation) => {
 
 const totalOf = (usage: Pick<ModelUsage, 'inputTokens' | 'outputTokens'> | undefined): number =>
   usage ? usage.inputTokens + usage.outputTokens : 0
-
-const isFree = ({ price }: AgentModel): boolean => price?.input === 0 && price.output === 0
 
 const unpriced = ({ provider, name }: AgentModel): Stop =>
   stop(

@@ -31,7 +31,7 @@ export const payRequest = async (
   { isStep = true }: { isStep?: boolean } = {},
 ): Promise<Paid | 'cancelled' | Stop> => {
   const estimate = estimateOf(request, model.price)
-  const over = overMoney({ spent: spent + (estimate.cost ?? 0), maxCost, model })
+  const over = overMoney({ spent, coming: estimate.cost, maxCost })
   if (over) return over
   const begun = await beginRequest(task, estimate, { isStep })
   if (begun === 'cancelled') return begun

@@ -38,9 +38,7 @@ export const createAgentOf = async ({
       systemPrompt: parameters.system_prompt,
       model: caller.model,
       maxSteps: parameters.max_steps ?? caller.maxSteps,
-      // What it may spend is its operator's to say, and no more than whoever makes it.
-      ...(caller.maxTokens === undefined ? {} : { maxTokens: caller.maxTokens }),
-      ...(caller.maxCostUsd === undefined ? {} : { maxCostUsd: caller.maxCostUsd }),
+      ...spendingOf(caller),
       madeBy: caller.id,
       createdAt: isoNow(clock),
       ...given(parameters),
@@ -49,6 +47,14 @@ export const createAgentOf = async ({
   )
   return { agent_id: agent.id, name: agent.name }
 }
+
+/** What it may spend is its operator's to say, and no more than whoever makes it. */
+const spendingOf = ({ maxTokens, maxCostUsd, maxTreeTokens, maxTreeCostUsd }: Agent) => ({
+  ...(maxTokens === undefined ? {} : { maxTokens }),
+  ...(maxCostUsd === undefined ? {} : { maxCostUsd }),
+  ...(maxTreeTokens === undefined ? {} : { maxTreeTokens }),
+  ...(maxTreeCostUsd === undefined ? {} : { maxTreeCostUsd }),
+})
 
 /** Changes an agent that the caller made. */
 export const updateAgentOf = async ({
