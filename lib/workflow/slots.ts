@@ -68,8 +68,9 @@ export const claimSlot = async (
       if (isQueued) await passOn(slots, clock)
       return free.index
     }
-    // Whoever gave the slot up may have died before it told the one whose turn it is.
-    if (ahead) await call(slots.agentId, ahead, clock)
+    // Whoever gave the slot up may have died before it told the one whose turn it is; and one that
+    // has ended keeps nobody waiting.
+    if (ahead && !(await call(slots.agentId, ahead, clock))) continue
     if (isQueued) return undefined
     await enqueue(slots, task)
     isQueued = true
