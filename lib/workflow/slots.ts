@@ -59,18 +59,22 @@ export const claimSlot = async (
   clock: Clock = systemClock,
 ): Promise<number | undefined> => {
   const place = placeIn(slots, task)
-  let isQueued = task.slotAskedAt !== undefined
+  // Written down by this tick: an earlier one may have had its turn already.
+  let isQueued = false
   for (let attempt = 1; attempt <= LOOK_ATTEMPTS || !isQueued; attempt++) {
     const free = await freeSlot(slots, { clock, isFirst: attempt === 1 })
     const ahead = free && (await firstFor(slots.agentId, free.index, place))
     if (free && !ahead && attempt <= LOOK_ATTEMPTS) {
       if (!(await take(task, slots, { free, place }))) continue
-      if (isQueued) await passOn(slots, clock)
+      if (isQueued || task.slotAskedAt !== undefined) await passOn(slots, clock)
       return free.index
     }
     // Whoever gave the slot up may have died before it told the one whose turn it is; and one that
     // has ended keeps nobody waiting.
-    if (ahead && !(await call(slots.agentId, ahead, clock))) continue
+    if (ahead && !(await call(slots.agentId, ahead, clock))) {
+      attempt -= 1
+      continue
+    }
     if (isQueued) return undefined
     await enqueue(slots, task)
     isQueued = true
