@@ -83,7 +83,12 @@ const shopOf = async (id: string) =>
 
 describe('an agent that is made', () => {
   it('may spend no more than whoever made it', async () => {
-    const limits = { max_tokens: 5_000, max_cost_usd: 0.5 }
+    const limits = {
+      max_tokens: 5_000,
+      max_cost_usd: 0.5,
+      max_tree_tokens: 9_000,
+      max_tree_cost_usd: 2,
+    }
     const headers = { 'if-match': '*' }
     dataOf(await world.request('PATCH', `/api/v1/agents/${builder}`, { body: limits, headers }))
     const made = await world.request('GET', `/api/v1/agents/${await make()}`)

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
-import { type Scripted, WIRES } from '../llm/wires.ts'
+import { type Scripted, WIRES, type WireName } from '../llm/wires.ts'
 
 export type Reply = Scripted | { status: number; body?: unknown }
 export type Asked = {
@@ -15,6 +15,8 @@ type Replier = (asked: Asked) => Reply | Promise<Reply>
 export const server = {
   replies: [] as Replier[],
   asked: [] as Asked[],
+  /** Whose wire it speaks. */
+  wire: 'openai-compatible' as WireName,
   url: '',
 }
 
@@ -44,7 +46,7 @@ export const useModelServer = (): void => {
           return
         }
         response.writeHead(200, { 'content-type': 'text/event-stream' })
-        response.end(WIRES['openai-compatible'](reply).join(''))
+        response.end(WIRES[server.wire](reply).join(''))
       })
     })
     await new Promise<void>(resolve => http.listen(0, '127.0.0.1', resolve))

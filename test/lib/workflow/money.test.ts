@@ -67,6 +67,17 @@ describe('what a task costs', () => {
     })
   })
 
+  it('of an answer that broke off within a call, and of a server that counts nothing, is estimated', async () => {
+    const half = { calls: [{ id: 'c', name: 'calculator', pieces: ['{"expression": "1'] }] }
+    say({ ...half, end: 'dies' }, fine)
+    const task = await run(await agentWith({}, DOLLAR))
+    expect(task.status).toBe('COMPLETED')
+    // The whole answer costs a dollar; what the broken one had used, its server did not say.
+    expect(task.usage.cost_usd).toBeGreaterThan(2)
+    expect(task.own_usage.cost_usd).toBe(task.usage.cost_usd)
+    expect(task.usage).toMatchObject({ unconfirmed: { requests: 0 } })
+  })
+
   it('that nobody can know is told by itself, and is no part of what was spent', async () => {
     // The answer breaks off: what of it the provider charges, it has not said.
     say({ text: 'Half', end: 'dies' }, fine)
