@@ -38,11 +38,14 @@ export const deliver = async (
   await note(begun, subscription, await send(subscription, begun, clock), clock)
 }
 
-const send = (subscription: Subscription, delivery: Delivery, clock: Clock): Promise<Sent> => {
-  const { url, emails } = subscription
-  if (url !== undefined) return sendWebhook({ ...subscription, url }, delivery, clock)
-  return sendEmail({ ...subscription, emails: emails ?? [] }, delivery)
-}
+const send = (
+  { url, emails, ...subscription }: Subscription,
+  { body = '', ...delivery }: Delivery,
+  clock: Clock,
+): Promise<Sent> =>
+  url === undefined
+    ? sendEmail({ ...subscription, emails: emails ?? [] }, { ...delivery, body })
+    : sendWebhook({ ...subscription, url }, { ...delivery, body }, clock)
 
 const whyUseless = async (
   { event, whileWaiting }: Delivery,

@@ -37,8 +37,8 @@ export const Delivery = z.object({
   id: idOf('delivery'),
   subscriptionId: idOf('subscription'),
   event: z.union([NoticeEvent, z.literal(TEST_EVENT)]),
-  /** What is sent, to the letter: each attempt sends the same. */
-  body: z.string(),
+  /** What is sent, to the letter: each attempt sends the same. Once it is over, nobody needs it. */
+  body: z.string().optional(),
   /** It is sent only while this call waits in this form. */
   whileWaiting: z.object({ callId: idOf('call'), digest: z.string() }).optional(),
   status: DeliveryStatus,
@@ -60,7 +60,8 @@ const listOf = (subscriptionId: Id<'subscription'>) => `${subscriptionId}#delive
 
 /** The making of a delivery as a part of a transaction. */
 export const newDelivery = (
-  made: Pick<Delivery, 'id' | 'subscriptionId' | 'event' | 'body' | 'whileWaiting'> & {
+  made: Pick<Delivery, 'id' | 'subscriptionId' | 'event' | 'whileWaiting'> & {
+    body: string
     sendAt?: string
   },
   clock: Clock = systemClock,
@@ -154,7 +155,7 @@ export const endDelivery = async (
         ...(attempt ? { attempts: withLast(delivery, attempt) } : {}),
         endedAt: isoNow(clock),
       },
-      remove: DUE_ATTRIBUTES,
+      remove: [...DUE_ATTRIBUTES, 'body'],
     },
     { where: { status: 'PENDING', nextAt: delivery.nextAt } },
   )

@@ -17,7 +17,7 @@ const SUBJECTS: Record<Delivery['event'], string> = {
 /** Sends a notice to a subscription's addresses, through SES. */
 export const sendEmail = async (
   { emails }: Subscription & { emails: string[] },
-  { id, event, body }: Pick<Delivery, 'id' | 'event' | 'body'>,
+  { id, event, body }: Pick<Delivery, 'id' | 'event'> & { body: string },
 ): Promise<Sent> => {
   const sender = optionalConfig('emailSender')
   if (sender === undefined) return { result: 'not-configured' }

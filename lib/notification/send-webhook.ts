@@ -22,7 +22,7 @@ const THROTTLING = [429, 503]
  */
 export const sendWebhook = async (
   subscription: Subscription & { url: string },
-  { id, body }: Pick<Delivery, 'id' | 'body'>,
+  { id, body }: Pick<Delivery, 'id'> & { body: string },
   clock: Clock = systemClock,
 ): Promise<Sent> => {
   const { url } = subscription

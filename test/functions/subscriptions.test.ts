@@ -123,6 +123,23 @@ describe('a webhook', () => {
     expect(opened).toMatchObject({ id: call_id, status: 'PENDING_APPROVAL' })
   })
 
+  it('is told at once of a task that asks something, and not what it asks; and of its end', async () => {
+    const asking = await world.createAgent(['ask_user'], { key: owner.key })
+    const { id, secret } = await subscribe()
+    const task = await world.createTask(asking, '/ask_user ask {"question": "a-canary-question"}')
+    await world.untilTask(task, 'AWAITING_INPUT')
+    await untilDelivered(id, 'task.waiting')
+    expect(verified(secret)).toMatchObject({
+      type: 'task.waiting',
+      data: { task_id: task, status: 'AWAITING_INPUT', expires_at: expect.any(String) },
+    })
+    const stopped = await world.request('POST', `/api/v1/tasks/${task}/cancel`, { key: owner.key })
+    expect(stopped.status).toBe(200)
+    await untilDelivered(id, 'task.ended')
+    expect(verified(secret, 1).data).toMatchObject({ task_id: task, status: 'CANCELLED' })
+    expect(receiver.received.map(({ body }) => body).join()).not.toContain('canary')
+  })
+
   it('is told of a call outside of tasks by the next sweep', async () => {
     const { id, secret } = await subscribe({ events: ['call.waiting'] })
     const answer = await world.run(agent, 'probe.send', { text: 'Hello' }, once())
