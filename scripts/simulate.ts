@@ -93,19 +93,24 @@ const work = async (): Promise<void> => {
   })
 }
 
-const show = (report: Report): void => {
-  const { seeds, replayed, tasks, commands, events, mishaps, violations, seconds } = report
-  const sum = Object.values(mishaps).reduce((total, count) => total + count, 0)
+const show = ({ seeds, replayed, commands, events, seconds, ...report }: Report): void => {
+  const { mishaps, reached, violations } = report
   print(`${seeds} seeds, ${replayed} of them played twice and the same, in ${seconds} s`)
-  print(`${tasks} tasks, ${commands} commands, ${events} events`)
-  print(`${sum} mishaps:`)
-  for (const [kind, count] of Object.entries(mishaps).toSorted(([, a], [, b]) => b - a))
-    print(`  ${String(count).padStart(8)}  ${kind}`)
+  print(`${commands} commands, ${events} events`)
+  showCounts('mishaps', mishaps)
+  showCounts('reached', reached)
   print(`${violations.length} seeds with violations`)
   for (const { seed, what } of violations.slice(0, MAX_TOLD)) {
     print(`  --seed ${seed}`)
     for (const words of what) print(`      ${words}`)
   }
+}
+
+const showCounts = (title: string, counts: Record<string, number>): void => {
+  const sum = Object.values(counts).reduce((total, count) => total + count, 0)
+  print(`${title}: ${sum}`)
+  for (const [name, count] of Object.entries(counts).toSorted(([, a], [, b]) => b - a))
+    print(`  ${String(count).padStart(8)}  ${name}`)
 }
 
 const main = async (): Promise<void> => {

@@ -3,13 +3,14 @@ import { ENDED, type ToolCall } from '../../lib/call/tool-call.ts'
 import type { Ledger } from '../../lib/task/ledger.ts'
 import { type Task, TERMINAL } from '../../lib/task/task.ts'
 import { short } from './label.ts'
+import { type Reached, reachedBy } from './reached.ts'
 import { OWN_TEXT, type Run } from './run.ts'
 
 type Row = { pk: string; sk: string; gsi3pk?: string } & Record<string, unknown>
 type HistoryRow = Row & { role: string; usage?: { inputTokens: number; outputTokens: number } }
 
-/** Holds what is left at the end to what was promised; returns how many tasks there were. */
-export const checkEnd = (run: Run): number => {
+/** Holds what is left at the end to what was promised; tells what was reached. */
+export const checkEnd = (run: Run): Reached => {
   const rows = run.table.items().map(item => unmarshall(item) as Row)
   const tasks = rows.filter(({ sk }) => sk === 'task') as (Row & Task)[]
   const calls = rows.filter(({ sk }) => sk === 'call') as (Row & ToolCall)[]
@@ -21,7 +22,7 @@ export const checkEnd = (run: Run): number => {
   checkSpending(run, rows, tasks)
   for (const { name, state } of run.machine.running())
     run.violate(`the execution ${short(name)} is still in ${state}`)
-  return tasks.length
+  return reachedBy(tasks, calls)
 }
 
 const checkTasks = ({ violate }: Run, tasks: Task[]): void => {

@@ -1,7 +1,6 @@
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
-  LanguageModelV4Prompt,
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider'
 import { tools } from '../../functions/tools/index.ts'
@@ -18,11 +17,14 @@ const USUAL_MS = 2_000
 /** Longer than a lease is renewed, and than the platform waits. */
 const SLOW_MS = [20_000, 150_000] as const
 /** Steps after which a model says its last word. */
-const MAX_STEPS = 5
-const ENDS = 0.25
+const MAX_STEPS = 4
+const ENDS = 0.35
 const MAX_CALLS = 4
+/** Calls of operations whose effects are counted, of all. */
+const PROBES = 0.55
 const BROKEN = 0.05
 const UNKNOWN = 0.04
+const CARELESS = 0.1
 const MAX_TOKENS = 2_000
 
 /** A model that does what its seed says, in place of the rehearsal. */
@@ -80,42 +82,54 @@ type Answer = {
 
 const answerTo = async (run: Run, options: LanguageModelV4CallOptions): Promise<Answer> => {
   const { random } = run
-  const { prompt } = options
   const usage = { inputTokens: random.int(1, MAX_TOKENS), outputTokens: random.int(1, MAX_TOKENS) }
-  const offered = (options.tools ?? []).flatMap(tool => (tool.type === 'function' ? tool.name : []))
-  const steps = prompt.filter(({ role }) => role === 'assistant').length
-  if (offered.length === 0 || steps >= MAX_STEPS || random.chance(ENDS)) {
+  const steps = options.prompt.filter(({ role }) => role === 'assistant').length
+  if (!options.tools?.length || steps >= MAX_STEPS || random.chance(ENDS)) {
     const finish = random.chance(0.02) ? ('length' as const) : ('stop' as const)
     return { text: random.chance(0.05) ? '' : run.text(), calls: [], usage, finish }
   }
   const calls: Said[] = []
   const wanted = random.chance(0.5) ? 1 : random.int(2, MAX_CALLS)
-  while (calls.length < wanted) calls.push(await makeCall(run, offered, prompt))
+  while (calls.length < wanted) {
+    const { endsTask, ...call } = await makeCall(run, options)
+    // What ends the task must stand alone, as models mostly know.
+    if (endsTask && !random.chance(CARELESS)) calls.length = 0
+    calls.push(call)
+    if (endsTask) break
+  }
   const isCutOff = !calls.at(-1)?.isWhole
   for (const call of calls) run.said.set(call.id, call)
   return { text: '', calls, usage, finish: isCutOff ? 'length' : 'tool-calls' }
 }
 
+type Offered = { name: string; inputSchema: { properties?: Record<string, { enum?: string[] }> } }
+
 const makeCall = async (
   run: Run,
-  offered: string[],
-  prompt: LanguageModelV4Prompt,
-): Promise<Said> => {
+  { prompt, tools: offered = [] }: LanguageModelV4CallOptions,
+): Promise<Said & { endsTask?: boolean }> => {
   const { random } = run
   const id = `c${run.said.size}-${random.int(0, 1e6)}`
   if (random.chance(UNKNOWN)) return { id, name: 'prob', input: '{}', isWhole: true }
-  const name = random.pick(offered)
+  const probe = offered.find(({ name }) => name === 'probe')
+  const chosen = probe && random.chance(PROBES) ? probe : random.pick(offered)
+  const { name, inputSchema } = chosen as Offered
   const tool = await findTool(tools, name)
   if (!tool) return { id, name, input: JSON.stringify({ query: run.text() }), isWhole: true }
-  const operation = random.pick(Object.values(tool.operations))
-  const values = objectOf(operationSchema(operation) as never, {
-    agents: run.agents,
-    tasks: JSON.stringify(prompt).match(/task_[0-9A-Z]{26}/g) ?? [],
-    text: run.text,
-    random,
-  })
-  const whole = JSON.stringify({ [tool.discriminator]: operation.name, ...values })
-  if (!random.chance(BROKEN)) return { id, name, input: whole, isWhole: true }
+  const tasks = JSON.stringify(prompt).match(/task_[0-9A-Z]{26}/g) ?? []
+  const operation = random.pick(
+    Object.values(tool.operations).filter(
+      each => tasks.length > 0 || !operationSchema(each).required.some(name => /task/.test(name)),
+    ),
+  )
+  const choice = inputSchema.properties?.target_agent_id?.enum
+  const known = { agents: choice ?? run.agents, tasks, text: run.text, random }
+  const values = objectOf(operationSchema(operation) as never, known)
+  const isNamed = inputSchema.properties?.[tool.discriminator] !== undefined
+  const named = isNamed ? { [tool.discriminator]: operation.name } : {}
+  const whole = JSON.stringify({ ...named, ...values })
+  const { endsTask } = operation
+  if (!random.chance(BROKEN)) return { id, name, input: whole, isWhole: true, endsTask }
   const isCutOff = random.chance(0.5)
   // Malformed: it has an end, and is no JSON.
   const input = isCutOff ? whole.slice(0, -2) : whole.replace('{', '{broken ')

@@ -9,6 +9,8 @@ type Call = {
   tool: string
   operation: string
   arguments: Record<string, unknown>
+  /** What a model asks people, where the call asks something. */
+  question?: object | null
 }
 type Task = { id: string; status: string }
 
@@ -94,8 +96,12 @@ export const createPeople = (run: Run, gateway: ReturnType<typeof createGateway>
   }
 
   const decide = async (call: Call): Promise<void> => {
-    if (call.status === 'UNKNOWN') return settle(call)
     const { id, digest } = call
+    if (call.status === 'UNKNOWN') return settle(call)
+    if (call.question) {
+      await post(`/api/v1/tool-calls/${id}/answer`, { answer: run.text() })
+      return
+    }
     if (random.chance(0.3)) {
       await post(`/api/v1/tool-calls/${id}/reject`, { digest, reason: run.text() })
       return
@@ -127,13 +133,9 @@ export const createPeople = (run: Run, gateway: ReturnType<typeof createGateway>
     const some = (await tasks()).filter(({ status }) => statuses(status))
     if (some.length === 0) return
     const { id } = random.pick(some)
-    const answered = action === 'answer' ? { answer: run.text() } : {}
-    const body = action === 'cancel' || action === 'abort' ? undefined : answered
-    await post(
-      `/api/v1/tasks/${id}/${action}`,
-      action === 'follow-up' ? { prompt: run.text() } : body,
-      newKey(),
-    )
+    const body = action === 'follow-up' ? { prompt: run.text() } : {}
+    const isEnd = action === 'cancel' || action === 'abort'
+    await post(`/api/v1/tasks/${id}/${action}`, isEnd ? undefined : body, newKey())
   }
 
   const isOpen = (status: string) => !TERMINAL.includes(status)
@@ -145,7 +147,6 @@ export const createPeople = (run: Run, gateway: ReturnType<typeof createGateway>
     [1, () => onTask('continue', status => !isOpen(status))],
     [1, () => onTask('retry', status => !isOpen(status))],
     [1, () => onTask('follow-up', status => !isOpen(status))],
-    [2, () => onTask('answer', status => status === 'AWAITING_INPUT')],
     [2, runDirectly],
   ]
 
@@ -174,10 +175,7 @@ export const createPeople = (run: Run, gateway: ReturnType<typeof createGateway>
     tidy: async (): Promise<boolean> => {
       const calls = await waiting()
       for (const call of calls) await decide(call)
-      const questions = (await tasks()).filter(({ status }) => status === 'AWAITING_INPUT')
-      for (const { id } of questions)
-        await post(`/api/v1/tasks/${id}/answer`, { answer: run.text() })
-      return calls.length + questions.length > 0
+      return calls.length > 0
     },
   }
 }

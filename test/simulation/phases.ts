@@ -7,7 +7,8 @@ import type { World } from './world.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-const MAX_ROOTS = 2
+/** Runs with two trees of tasks. */
+const TWO_ROOTS = 0.25
 /** How much longer things go wrong once people have done what they do at random. */
 const AFTERMATH_MS = 3 * MINUTE_MS
 /** Runs in which nobody answers anything until all that can has expired. */
@@ -48,7 +49,7 @@ export const createPhases = (run: Run, { schedules }: World) => {
   }
 
   humans(async () => {
-    const roots = random.int(1, MAX_ROOTS)
+    const roots = random.chance(TWO_ROOTS) ? 2 : 1
     for (let root = 0; root < roots; root++) await people.create()
     await people.disturb()
     await clock.sleep(random.around(AFTERMATH_MS))
@@ -77,8 +78,7 @@ export const createPhases = (run: Run, { schedules }: World) => {
     return times.length === 0 ? undefined : Math.min(...times)
   }
 
-  const waitsOnPeople = (): boolean =>
-    first('gsi2', ADMIN) !== undefined || watch.statuses().includes('AWAITING_INPUT')
+  const waitsOnPeople = (): boolean => first('gsi2', ADMIN) !== undefined
 
   /** The schedule, as far as a sweep would find anything: one that finds nothing changes nothing. */
   const sweepIfDue = (): boolean => {

@@ -13,6 +13,7 @@ import { createPhases } from './phases.ts'
 import type { EffectDone } from './probe.ts'
 import type { SaidCalls } from './prompt.ts'
 import { createRandom, type Random } from './random.ts'
+import type { Reached } from './reached.ts'
 import { createScheduler, type Scheduler } from './scheduler.ts'
 import type { FakeTable } from './table.ts'
 import { createTrace, type Trace } from './trace.ts'
@@ -62,7 +63,7 @@ export type RunResult = {
   mishaps: Partial<Record<Mishap, number>>
   commands: number
   events: number
-  tasks: number
+  reached: Reached
   virtualSeconds: number
   hash: string
   trace: string[]
@@ -80,14 +81,14 @@ export const playSeed = async (world: World, seed: number): Promise<RunResult> =
     const phases = createPhases(run, world)
     const isOver = await run.scheduler.run(phases.idle)
     if (!isOver) run.violate('nothing is left to happen, and it is not over')
-    const tasks = checkEnd(run)
+    const reached = checkEnd(run)
     return {
       seed,
       violations: run.violations,
       mishaps: run.mishaps.counts,
       commands: run.counts.commands,
       events: run.scheduler.picked(),
-      tasks,
+      reached,
       virtualSeconds: Math.round((clock.now() - STARTS_AT) / 1_000),
       hash: run.trace.hash(),
       trace: run.trace.lines,

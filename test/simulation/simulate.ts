@@ -1,5 +1,6 @@
 import { replaceGlobals } from './globals.ts'
 import type { Mishap } from './mishaps.ts'
+import type { Reached } from './reached.ts'
 import { playSeed, type RunResult } from './run.ts'
 import { createWorld, type World } from './world.ts'
 
@@ -9,12 +10,12 @@ export type SeedReport = Omit<RunResult, 'trace'> & { isRepeatable?: boolean }
 /** What came of many. */
 export type Report = {
   seeds: number
-  tasks: number
   commands: number
   events: number
   /** Seeds that were played twice, and whose every event was the same. */
   replayed: number
   mishaps: Partial<Record<Mishap, number>>
+  reached: Reached
   violations: { seed: number; what: string[] }[]
   seconds: number
 }
@@ -44,22 +45,25 @@ export const report = async (seed: number, isTwice: boolean): Promise<SeedReport
 
 export const emptyReport = (): Report => ({
   seeds: 0,
-  tasks: 0,
   commands: 0,
   events: 0,
   replayed: 0,
   mishaps: {},
+  reached: {},
   violations: [],
   seconds: 0,
 })
 
 export const add = (sum: Report, one: SeedReport): void => {
   sum.seeds += 1
-  sum.tasks += one.tasks
   sum.commands += one.commands
   sum.events += one.events
   if (one.isRepeatable) sum.replayed += 1
-  for (const [kind, count] of Object.entries(one.mishaps) as [Mishap, number][])
-    sum.mishaps[kind] = (sum.mishaps[kind] ?? 0) + count
+  addCounts(sum.mishaps, one.mishaps)
+  addCounts(sum.reached, one.reached)
   if (one.violations.length > 0) sum.violations.push({ seed: one.seed, what: one.violations })
+}
+
+const addCounts = (sum: Record<string, number>, counts: Record<string, number>): void => {
+  for (const [name, count] of Object.entries(counts)) sum[name] = (sum[name] ?? 0) + count
 }

@@ -120,7 +120,9 @@ const setUp = async (functions: World['functions'], routes: Route[]): Promise<st
       await request('POST', `${place}/enable`)
       const { tool } = (await tools[name]?.()) ?? {}
       if ('allowed_target_agents' in (tool?.settings ?? {}))
-        await request('PUT', `${place}/settings`, { allowed_target_agents: agents })
+        await request('PUT', `${place}/settings`, {
+          allowed_target_agents: agents.filter(other => other !== agent),
+        })
       // The last agent asks people first, as tools say; the others ask nobody but for the probe.
       if (index === agents.length - 1 || name === probe.name) continue
       for (const operation of Object.keys(tool?.operations ?? {}))
