@@ -34,7 +34,7 @@ export const roundOf = (entry: Entry, answers: (CallResult | undefined)[]): stri
 export const noteOf = (rounds: number): string | undefined =>
   rounds < NOTICED_ROUNDS
     ? undefined
-    : `[The platform notes: the last ${rounds} steps made the same calls and got the same answers. Do something else, or answer with what there is; after ${STOPPED_ROUNDS} the task is stopped.]`
+    : `[The platform notes: the last ${rounds} steps made the same calls and got the same answers. Do something else, wait by a tool that waits if there is one, or answer with what there is; after ${STOPPED_ROUNDS} the task is stopped.]`
 
 /** Why a task goes in circles, if it does: its last steps since its life began are all alike. */
 export const loopIn = async (

@@ -98,6 +98,7 @@ const askUntilWhole = async (
       await requestOf(step, images),
       { isStep: false },
     ).catch(error => {
+      if (!hasCode(error, 'MODEL_ERROR')) throw error
       // There is an answer, such as it is: its own calls are told what was wrong with them.
       log('warn', 'not-asked-again', errorFields(error))
       return undefined

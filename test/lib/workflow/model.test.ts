@@ -3,11 +3,14 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { tools } from '../../../functions/tools/index.ts'
 import { Agent, agentKey, getAgent } from '../../../lib/agent/agent.ts'
+import { dynamodb } from '../../../lib/aws/dynamodb.ts'
 import { type Id, newId } from '../../../lib/core/ids.ts'
-import type { HistoryRow } from '../../../lib/http/present-history.ts'
 import * as table from '../../../lib/data/table.ts'
+import type { HistoryRow } from '../../../lib/http/present-history.ts'
 import { createTask } from '../../../lib/task/create.ts'
 import { listEvents } from '../../../lib/task/event.ts'
+import { readHistory } from '../../../lib/task/history.ts'
+import { getLedger } from '../../../lib/task/ledger.ts'
 import { getTask, type Task } from '../../../lib/task/task.ts'
 import { MAX_REASKS } from '../../../lib/workflow/model-step.ts'
 import { MAX_MODEL_FAILURES, MAX_RETRY_SECONDS } from '../../../lib/workflow/outcome.ts'
@@ -278,6 +281,28 @@ describe('a model’s answer', () => {
     expect(task.status).toBe('COMPLETED')
     expect(told()).toContain('not valid JSON')
     expect(asked).toHaveLength(3)
+  })
+
+  it('that is malformed does not count where the platform itself fails, and the tick is tried again', async () => {
+    replies = [broken]
+    const id = newId('task')
+    await createTask({ id, agent: await getAgent(agent), prompt: 'Calculate.' })
+    let writes = 0
+    dynamodb().middlewareStack.add(
+      next => async arguments_ => {
+        const { Key } = arguments_.input as { Key?: { pk?: { S?: string } } }
+        // The first two are those of the first request.
+        if (Key?.pk?.S === `ledger#${id}` && ++writes === 3) throw new Error('The machine dies.')
+        return next(arguments_)
+      },
+      { step: 'initialize', name: 'dying' },
+    )
+    const event = { taskId: id, generation: 0 }
+    const context = { tools, remainingMs: () => 900_000 }
+    await expect(tick(event, context)).rejects.toThrow('The machine dies.')
+    dynamodb().middlewareStack.remove('dying')
+    expect(await readHistory(id)).toHaveLength(1)
+    expect(await getLedger(id)).toMatchObject({ requests: 1, inputTokens: 20, open: new Map() })
   })
 
   it('with a call of a tool that there isn’t is told which there are', async () => {
