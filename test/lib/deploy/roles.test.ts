@@ -285,6 +285,46 @@ describe('the functions, each under its own role,', () => {
     })
   })
 
+  it('run sub-agents in slots, beside their task, look at them, wait for them and cancel them', async () => {
+    const [writer, planner] = [await makeAgent('sub_agent', 'time'), await makeAgent('subagents')]
+    const settings = { allowed_target_agents: [writer] }
+    await request('PUT', `/api/v1/agents/${writer}/tools/sub_agent/settings`, {
+      allowed_target_agents: [planner],
+    })
+    await request('PUT', `/api/v1/agents/${planner}/tools/subagents/settings`, {
+      ...settings,
+      max_concurrent: 1,
+    })
+    for (const operation of ['spawn_subagent', 'spawn_subagents'])
+      await request('PATCH', `/api/v1/agents/${planner}/tools/subagents/operations/${operation}`, {
+        requires_approval: false,
+      })
+    const use = (operation: string, values: object) =>
+      `/subagents ${operation} ${JSON.stringify(values)}`
+    const asked = (prompt: string) => ({ target_agent_id: writer, prompt })
+    // It waits for an approval, so that there is something to cancel.
+    const gated = `/sub_agent handover ${JSON.stringify({ target_agent_id: planner, prompt: 'x' })}`
+    const { id: task = '' } = await request('POST', '/api/v1/tasks', {
+      agent_id: planner,
+      prompt: [
+        use('spawn_subagents', { subagents: [asked('a'), asked('b'), asked('c')], wait: true }),
+        use('spawn_subagent', asked(gated)),
+        use('spawn_subagent', { ...asked('d'), attention: false }),
+        use('spawn_subagent', asked('e')),
+        use('subagent_status', { task_id: '{{2.task_ids.0}}' }),
+        use('subagent_result', { task_id: '{{4.task_ids.0}}', wait: true }),
+        use('subagent_list', {}),
+        use('subagent_cancel', { task_id: '{{2.task_ids.0}}' }),
+      ].join('\n\n'),
+    })
+    await taskWith(task, 'COMPLETED')
+    const { tool_calls } = (await request('GET', `/api/v1/tasks/${task}`)) as unknown as {
+      tool_calls: { status: string; result: { content: string } }[]
+    }
+    expect(tool_calls.map(({ status }) => status)).toEqual(Array(8).fill('COMPLETED'))
+    expect(JSON.parse(tool_calls[7]?.result.content ?? '')).toMatchObject({ status: 'CANCELLED' })
+  })
+
   it('spawn with a long prompt, reject, cancel and sweep', async () => {
     const [writer, planner] = [await makeAgent('time'), await makeAgent('sub_agent')]
     await request('PUT', `/api/v1/agents/${planner}/tools/sub_agent/settings`, {

@@ -232,7 +232,7 @@ describe('a task that is cancelled', () => {
     await until('all has ended', async () => world.running() === 0 || undefined)
     const task = await world.getTask(id)
     expect(task.status).toBe('CANCELLED')
-    expect(task.tool_calls.map(({ status }) => status)).toEqual(['COMPLETED'])
+    expect(task.tool_calls.map(({ status }) => status)).toEqual(['COMPLETED', 'EXPIRED'])
     expect(await world.approvals()).toEqual([])
     expect((await getLedger(id))?.steps).toBe(steps)
   })
