@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { generate } from '../../../lib/llm/generate.ts'
 import { AssistantMessage, type Message, toolCalls } from '../../../lib/llm/message.ts'
-import { open, request, serve, streamed, WEATHER } from './server.ts'
+import { failed, open, request, serve, streamed, WEATHER } from './server.ts'
 import { type Scripted, WIRE_NAMES, type WireName } from './wires.ts'
 
 const call = (...pieces: string[]) => ({ id: 'call_1', name: 'get_weather', pieces })
@@ -125,6 +125,30 @@ describe('a broken call of google', () => {
   })
 })
 
+describe.each(WIRE_NAMES)('a failure of %s', wire => {
+  const detailsOf = async (answer: () => Response | Promise<Response>) => {
+    const { fetch } = serve(answer)
+    const failure = await generate(await open(wire, fetch), request()).catch(error => error)
+    return failure.details
+  }
+
+  it('may have cost something once some of an answer had come', async () => {
+    for (const breaks of [false, true])
+      expect(
+        await detailsOf(streamed(wire, { text: 'Sun', end: 'dies' }, { breaks })),
+      ).toMatchObject({ may_have_cost: true })
+  })
+
+  it('has cost nothing where the provider refused, or could not be reached', async () => {
+    for (const status of [400, 401, 429, 500, 529])
+      expect(await detailsOf(failed(status, { error: { message: 'no' } }))).not.toHaveProperty(
+        'may_have_cost',
+      )
+    const unreachable = () => Promise.reject(new TypeError('fetch failed'))
+    expect(await detailsOf(unreachable)).not.toHaveProperty('may_have_cost')
+  })
+})
+
 describe('a call without arguments', () => {
   it('is complete where Anthropic ends it in order', async () => {
     const { message } = await ask('anthropic', { calls: [call()], end: 'done' })
@@ -159,7 +183,7 @@ describe('an aborted request', () => {
     const answer = generate(model, request({ signal: AbortSignal.timeout(20) }))
     await expect(answer).rejects.toMatchObject({
       code: 'MODEL_ERROR',
-      details: { kind: 'timeout', is_retryable: true },
+      details: { kind: 'timeout', is_retryable: true, may_have_cost: true },
     })
   })
 })
