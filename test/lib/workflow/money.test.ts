@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest'
 import type { Id } from '../../../lib/core/ids.ts'
 import { getLedger, openOf } from '../../../lib/task/ledger.ts'
 import { useWorld, world } from '../../use-world.ts'
-import { dataOf } from '../../world.ts'
+import { dataOf, type TaskView, until } from '../../world.ts'
 import { call, fine, localModel, say, server, TOKENS, useModelServer } from './model-server.ts'
+import { mayAsk } from './sub-agent.ts'
 
 useModelServer()
 useWorld()
@@ -19,9 +20,13 @@ const configuration = async (price?: { input: number; cached_input?: number; out
 
 /** A dollar an answer: twenty tokens in and ten out. */
 const DOLLAR = { input: 25_000, output: 50_000 }
-const agentWith = async (fields: object, price: Parameters<typeof configuration>[0]) => {
+const agentWith = async (
+  fields: object,
+  price: Parameters<typeof configuration>[0],
+  tools: string[] = ['calculator'],
+) => {
   const { id } = await configuration(price)
-  return world.createAgent(['calculator', 'sub_agent'], {
+  return world.createAgent(tools, {
     model: undefined,
     llm_configuration_id: id,
     ...fields,
@@ -142,6 +147,42 @@ describe('a limit of money', () => {
     const task = await run(await agentWith({ [field]: limit }, DOLLAR))
     expect(task).toMatchObject({ status: 'FAILED', error: { code }, usage: { steps: 0 } })
     expect(server.asked).toHaveLength(0)
+  })
+})
+
+describe('two children of one tree', () => {
+  it('can’t ask for more together than is left of its money, also in the same moment', async () => {
+    // A request with its answer is thought to cost more than 50 dollars, and costs one.
+    const child = await agentWith({}, DOLLAR, [])
+    const parent = await agentWith({ max_tree_cost_usd: 100 }, DOLLAR, ['sub_agent'])
+    await mayAsk(parent, child)
+    const ask = (id: string) => ({
+      id,
+      name: 'sub_agent',
+      pieces: [JSON.stringify({ op: 'sub_agent', target_agent_id: child, prompt: id })],
+    })
+    const failed = Promise.withResolvers<void>()
+    say(
+      { calls: [ask('one'), ask('two')], end: 'done' },
+      // The first child's answer comes once the second one was refused.
+      async () => {
+        await failed.promise
+        return fine
+      },
+      fine,
+    )
+    const root = await world.createTask(parent, 'Go.')
+    const childrenOf = async () =>
+      dataOf<TaskView[]>(await world.request('GET', `/api/v1/tasks?agent_id=${child}`))
+    const refused = await until('a child is refused', async () =>
+      (await childrenOf()).find(({ status }) => status === 'FAILED'),
+    )
+    expect(refused.error?.code).toBe('MAX_TREE_COST')
+    failed.resolve()
+    const task = await world.untilTask(root, 'COMPLETED', 'FAILED')
+    expect(task).toMatchObject({ status: 'COMPLETED', usage: { steps: 3, cost_usd: 3 } })
+    expect(task.own_usage.cost_usd).toBe(2)
+    expect(server.asked).toHaveLength(3)
   })
 })
 
