@@ -7,7 +7,7 @@ import { usdOf } from '../llm/price.ts'
 import type { Entry } from '../task/history.ts'
 import { answersOf, type Conversation, callIdsOf } from '../workflow/conversation.ts'
 import { createRoom, MAX_ANSWER_BYTES } from './room.ts'
-import { CallId, Time } from './wire.ts'
+import { CallId, TaskId, Time } from './wire.ts'
 
 /** What is shown of a text in an entry that is too long for any page, in characters. */
 const MAX_CLIPPED_CHARS = 10_000
@@ -48,6 +48,11 @@ export const HistoryRow = z
     role: z.enum(['user', 'assistant', 'tool']),
     text: z.string(),
     created_at: Time.optional(),
+    origin: z
+      .literal('platform')
+      .optional()
+      .describe('The platform said it itself, to the model; no person did.'),
+    attention: z.array(TaskId).optional().describe('The sub-agents’ tasks of whose ends it tells.'),
     truncated: z.literal(true).optional().describe('Texts of the row were cut.'),
     tool_calls: z.array(CallText).optional(),
     model: z.string().nullable().optional(),
@@ -81,7 +86,11 @@ const rowsOf = async (entry: Entry, calls: Conversation['calls']): Promise<Histo
 /** What was said, as a row. */
 const saidRow = (entry: Entry): HistoryRow => {
   const { seq, content, createdAt: created_at } = entry
-  if (content.role === 'user') return { seq, role: 'user', text: content.text, created_at }
+  if (content.role === 'user') {
+    const { origin, attention } = entry
+    const said = { ...(origin ? { origin } : {}), ...(attention ? { attention } : {}) }
+    return { seq, role: 'user', text: content.text, ...said, created_at }
+  }
   const ids = callIdsOf(entry)
   return {
     seq,

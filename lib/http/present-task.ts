@@ -18,9 +18,16 @@ export const TaskView = z
     final_response: z.string().nullable(),
     error: z.object({ code: z.string(), message: z.string() }).nullable(),
     handover: z
-      .object({ target_task_id: TaskId })
+      .object({
+        target_task_id: TaskId,
+        target_agent_id: AgentId.nullable(),
+        target_agent_name: z.string().nullable(),
+      })
       .nullable()
       .describe('The task that goes on in this one’s place.'),
+    waits_for_slot_since: Time.nullable().describe(
+      'Since when it is QUEUED because as many sub-agents run as may; null where it isn’t.',
+    ),
     created_at: Time,
     updated_at: Time,
     ended_at: Time.nullable(),
@@ -34,6 +41,9 @@ export type TaskView = z.infer<typeof TaskView>
 export const TaskWithCalls = TaskView.extend({
   tool_call_count: z.int(),
   tool_calls: z.array(ToolCallView).describe('The latest ones; the history has them all.'),
+  spawned_sub_task_ids: z
+    .array(TaskId)
+    .describe('The tasks that its calls have started, in the order of the calls.'),
   usage: UsageView,
   own_usage: OwnUsageView,
 }).meta({ id: 'TaskWithCalls' })
@@ -58,7 +68,14 @@ export const presentTask = async (task: Task, room: Room = createRoom()): Promis
     max_steps: task.maxSteps,
     final_response: task.finalResponse && fits ? await finalText(task) : null,
     error: task.error ?? null,
-    handover: task.handoverTo ? { target_task_id: task.handoverTo } : null,
+    handover: task.handoverTo
+      ? {
+          target_task_id: task.handoverTo,
+          target_agent_id: task.handoverAgent?.id ?? null,
+          target_agent_name: task.handoverAgent?.name ?? null,
+        }
+      : null,
+    waits_for_slot_since: task.status === 'QUEUED' ? (task.slotAskedAt ?? null) : null,
     created_at: task.createdAt,
     updated_at: task.updatedAt,
     ended_at: task.endedAt ?? null,

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { usdOf } from '../llm/price.ts'
 import { type Ledger, openOf } from '../task/ledger.ts'
 import type { Conversation } from '../workflow/conversation.ts'
+import type { Usage } from '../workflow/family.ts'
 import { spentOf } from '../workflow/limits.ts'
 
 const Spent = {
@@ -35,6 +36,26 @@ export const OwnUsageView = z
     cost_usd: Usd.nullable().describe('US dollars; null where a model without a price was asked.'),
   })
   .meta({ id: 'TaskUsage', description: 'Of the task’s own steps, in all of its lives.' })
+
+export const FamilyUsageView = z
+  .object({
+    tasks: z.int(),
+    ...Spent,
+    cost_usd: Usd.nullable().describe('US dollars; null where a model without a price was asked.'),
+  })
+  .meta({
+    id: 'FamilyUsage',
+    description: 'Of the task, all below it and all that went on in their places.',
+  })
+
+/** What a task and all below it have used. */
+export const presentFamilyUsage = (usage: Usage): z.infer<typeof FamilyUsageView> => ({
+  tasks: usage.tasks,
+  steps: usage.steps,
+  input_tokens: usage.inputTokens,
+  output_tokens: usage.outputTokens,
+  cost_usd: usage.cost === undefined ? null : usdOf(usage.cost),
+})
 
 /** What a tree has used. */
 export const presentUsage = (ledger: Ledger | undefined): z.infer<typeof UsageView> => {

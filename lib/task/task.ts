@@ -99,6 +99,8 @@ export const Task = z.object({
   finalResponse: Large.optional(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
   handoverTo: idOf('task').optional(),
+  /** Whose that task is, as the agent was called then. */
+  handoverAgent: z.object({ id: idOf('agent'), name: z.string() }).optional(),
   /** Model requests that failed in a row. */
   failures: z.int(),
   /** How often it has begun anew after such, as its agent says, since its life began. */

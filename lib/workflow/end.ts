@@ -25,7 +25,7 @@ const EVENT_OF = {
 
 export type End = {
   status: keyof typeof EVENT_OF
-  set?: Partial<Pick<Task, 'finalResponse' | 'error' | 'handoverTo'>>
+  set?: Partial<Pick<Task, 'finalResponse' | 'error' | 'handoverTo' | 'handoverAgent'>>
   /** Whose doing it was, where it was somebody's. */
   by?: string
 }

@@ -42,33 +42,30 @@ export type Usage = {
   steps: number
   inputTokens: number
   outputTokens: number
-  /** In billionths of a dollar, of the steps whose model has a price. */
-  cost: number
+  /** In billionths of a dollar; absent where a model without a price was asked. */
+  cost?: number
 }
 
 /** Reads the histories of the whole family: for its end, not for a hot path. */
 export const usageOf = async (task: Task): Promise<Usage> => {
-  const usage: Usage = { tasks: 0, steps: 0, inputTokens: 0, outputTokens: 0, cost: 0 }
+  const usage = { tasks: 0, steps: 0, inputTokens: 0, outputTokens: 0 }
+  let cost: number | undefined = 0
   let level = [task]
   while (level.length > 0) {
-    const below: Id<'task'>[] = []
-    for (const { id, handoverTo } of level) {
-      const conversation = await readConversation(id)
-      usage.tasks += 1
-      for (const entry of conversation.entries) {
-        if (entry.role === 'assistant') usage.steps += 1
-        usage.inputTokens += entry.usage?.inputTokens ?? 0
-        usage.outputTokens += entry.usage?.outputTokens ?? 0
-        usage.cost += entry.cost ?? 0
+    const conversations = await Promise.all(level.map(({ id }) => readConversation(id)))
+    usage.tasks += level.length
+    for (const { entries, summaries } of conversations) {
+      usage.steps += entries.filter(({ role }) => role === 'assistant').length
+      for (const paid of [...entries, ...summaries]) {
+        if (!paid.usage) continue
+        usage.inputTokens += paid.usage.inputTokens
+        usage.outputTokens += paid.usage.outputTokens
+        cost = cost === undefined || paid.cost === undefined ? undefined : cost + paid.cost
       }
-      for (const { usage: spent, cost } of conversation.summaries) {
-        usage.inputTokens += spent.inputTokens
-        usage.outputTokens += spent.outputTokens
-        usage.cost += cost ?? 0
-      }
-      below.push(...(await childrenOf(conversation)), ...(handoverTo ? [handoverTo] : []))
     }
+    const children = await Promise.all(conversations.map(childrenOf))
+    const below = [...children.flat(), ...level.flatMap(({ handoverTo }) => handoverTo ?? [])]
     level = await getTasks(below)
   }
-  return usage
+  return { ...usage, ...(cost === undefined ? {} : { cost }) }
 }

@@ -1,4 +1,4 @@
-import type { Agent } from '../agent/agent.ts'
+import { type Agent, findAgent } from '../agent/agent.ts'
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
 import type { AppError } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
@@ -10,7 +10,7 @@ import { announce } from '../notification/announce.ts'
 import { outboxWrites } from '../notification/outbox.ts'
 import type { Entry } from '../task/history.ts'
 import { moveTask, type TaskMove } from '../task/move.ts'
-import type { Task, TaskStatus } from '../task/task.ts'
+import { getTask, type Task, type TaskStatus } from '../task/task.ts'
 import { MAX_WAIT_SECONDS } from './definition.ts'
 import { type End, endTask } from './end.ts'
 import { held, LEASE_LOST, writeHeld } from './lease.ts'
@@ -92,12 +92,19 @@ export const complete = async (
 }
 
 /** Completes the task in favour of the one that goes on in its place. */
-export const handOver = (
+export const handOver = async (
   task: Task,
   { to, content }: { to: Id<'task'>; content: string },
   clock: Clock = systemClock,
-): Promise<TickOutcome> =>
-  end(task, { status: 'COMPLETED', set: { finalResponse: small(content), handoverTo: to } }, clock)
+): Promise<TickOutcome> => {
+  const agent = await findAgent((await getTask(to)).agentId)
+  const set = {
+    finalResponse: small(content),
+    handoverTo: to,
+    ...(agent ? { handoverAgent: { id: agent.id, name: agent.name } } : {}),
+  }
+  return end(task, { status: 'COMPLETED', set }, clock)
+}
 
 export const fail = (task: Task, code: string, message: string, clock: Clock = systemClock) =>
   end(task, { status: 'FAILED', set: { error: { code, message } } }, clock)

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { runnableAgent } from '../../../lib/http/agent-access.ts'
 import { endpoint, reply } from '../../../lib/http/endpoint.ts'
 import { presentTask, TaskView } from '../../../lib/http/present-task.ts'
+import { FamilyUsageView, presentFamilyUsage } from '../../../lib/http/present-usage.ts'
 import { creationOf } from '../../../lib/http/request.ts'
 import { governedTask } from '../../../lib/http/task-access.ts'
 import type { Caller } from '../../../lib/principal/caller.ts'
@@ -9,6 +10,7 @@ import { MAX_PROMPT_CHARS } from '../../../lib/task/create.ts'
 import type { Task } from '../../../lib/task/task.ts'
 import { beginAnew, type NewLife } from '../../../lib/workflow/begin-anew.ts'
 import { abortTask, cancelTask } from '../../../lib/workflow/cancel.ts'
+import { usageOf } from '../../../lib/workflow/family.ts'
 
 const Prompt = z.string().min(1).max(MAX_PROMPT_CHARS)
 const FollowUpBody = z.strictObject({ prompt: Prompt }).meta({ id: 'FollowUp' })
@@ -18,6 +20,8 @@ const ContinueBody = z
   })
   .meta({ id: 'Continuation' })
 const RetryBody = z.strictObject({}).meta({ id: 'Retry' })
+
+const StoppedTask = TaskView.extend({ used: FamilyUsageView }).meta({ id: 'StoppedTask' })
 
 const tag = 'Tasks'
 const common = {
@@ -40,10 +44,11 @@ export const lifeTaskEndpoints = {
       path: '/api/v1/tasks/{id}/cancel',
       summary: 'Cancel a task for good',
       description:
-        'Ends the task, all below it and who goes on in its place; answers with the last of them.',
+        'Ends the task, all below it and who goes on in its place; answers with the last of them, and with what all of them had used.',
+      responses: { 200: StoppedTask },
     },
     async ({ subject, caller }) =>
-      reply(200, await presentTask(await cancelTask(subject, { by: caller.id }))),
+      reply(200, await presentStopped(subject, await cancelTask(subject, { by: caller.id }))),
   ),
 
   abortTask: endpoint(
@@ -52,10 +57,11 @@ export const lifeTaskEndpoints = {
       path: '/api/v1/tasks/{id}/abort',
       summary: 'Stop a task so that it can be continued',
       description:
-        'No model is asked any more; what is below the task is cancelled. A task that has ended stays as it is.',
+        'No model is asked any more; what is below the task is cancelled. A task that has ended stays as it is. Answers with what all of them had used.',
+      responses: { 200: StoppedTask },
     },
     async ({ subject, caller }) =>
-      reply(200, await presentTask(await abortTask(subject, { by: caller.id }))),
+      reply(200, await presentStopped(subject, await abortTask(subject, { by: caller.id }))),
   ),
 
   continueTask: endpoint(
@@ -95,6 +101,12 @@ export const lifeTaskEndpoints = {
       goOn(subject, caller, { type: 'followed-up', body, idempotencyKey }),
   ),
 }
+
+/** Whoever stands in a task's place by now, with what the task and all that belongs to it had used. */
+const presentStopped = async (task: Task, last: Task) => ({
+  ...(await presentTask(last)),
+  used: presentFamilyUsage(await usageOf(task)),
+})
 
 type Ask = {
   type: NewLife['type']

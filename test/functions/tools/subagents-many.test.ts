@@ -83,6 +83,9 @@ describe('sub-agents of an agent that may have two at once', () => {
       return queued.length === 2 ? queued : undefined
     })
     if (!third) throw new Error('Two are queued.')
+    expect(await world.getTask(third.id)).toMatchObject({
+      waits_for_slot_since: expect.stringMatching(/^20/),
+    })
     expect((await statuses(children)).sort()).toEqual(['QUEUED', 'QUEUED', 'RUNNING', 'RUNNING'])
     expect((await listEvents(third.id)).at(-1)).toMatchObject({
       type: 'waiting',

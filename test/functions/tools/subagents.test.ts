@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { derivedId, type Id } from '../../../lib/core/ids.ts'
-import { readHistory } from '../../../lib/task/history.ts'
 import { getLedger } from '../../../lib/task/ledger.ts'
 import { listMarkers } from '../../../lib/task/open-children.ts'
 import { defineTool } from '../../../lib/tool/define.ts'
@@ -150,7 +149,7 @@ describe('a sub-agent that runs beside its task', () => {
     await open('beside')
     await world.untilTask(id, 'COMPLETED')
     expect(await attentions(id)).toHaveLength(1)
-    const row = (await readHistory(id)).find(({ attention }) => attention)
+    const row = (await world.history(id)).find(({ text }) => text.startsWith('[subagent'))
     expect(row).toMatchObject({ role: 'user', origin: 'platform', attention: [child] })
   })
 

@@ -71,6 +71,7 @@ describe('a task that asks other agents', () => {
     expect(first).toContain('calculate: 2')
     expect(second).toContain('calculate: 40')
     expect(childrenOf(task)).toHaveLength(2)
+    expect(task).toMatchObject({ spawned_sub_task_ids: childrenOf(task) })
     // Two steps of its own and two of each child: nothing was asked of a model twice.
     expect(task.usage.steps).toBe(6)
   })
@@ -171,6 +172,10 @@ describe('a task that hands over', () => {
     const id = await world.createTask(boss, line('handover', helper, calculate('3 * 3')))
     const task = await world.untilTask(id, 'COMPLETED')
     expect(task.final_response).toBe('Handed off to Helper.')
+    expect(task.handover).toMatchObject({
+      target_agent_id: helper,
+      target_agent_name: 'Helper',
+    })
     const successor = await world.untilTask(task.handover?.target_task_id ?? '', 'COMPLETED')
     expect(successor.final_response).toContain('9')
     expect(successor).toMatchObject({ parent_task_id: null, root_task_id: id })
@@ -206,8 +211,9 @@ describe('a task that is cancelled', () => {
     const approvals = await world.untilApproval(id, 2)
     await world.untilTask(id, 'AWAITING_SUB_AGENTS')
     const cancelled = await world.request('POST', `/api/v1/tasks/${id}/cancel`)
-    expect(cancelled.body.data).toMatchObject({ status: 'CANCELLED' })
     const steps = (await getLedger(id))?.steps
+    // The task, two children and a grandchild.
+    expect(cancelled.body.data).toMatchObject({ status: 'CANCELLED', used: { tasks: 4, steps } })
     for (const { id: callId, task_id } of approvals) {
       expect((await world.getTask(task_id ?? '')).status).toBe('CANCELLED')
       expect((await world.getCall(callId)).status).toBe('EXPIRED')
