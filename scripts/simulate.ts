@@ -22,6 +22,8 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
+    /** Plays so many others first, to show that they leave nothing behind. */
+    after: { type: 'string', default: '0' },
     /** A process of its own, one for each core: plays the seeds that it is sent. */
     worker: { type: 'boolean', default: false },
   },
@@ -40,8 +42,8 @@ const load = () => {
 
 const showOne = async (seed: number): Promise<void> => {
   const { play } = await load()
-  const first = await play(seed)
-  const { trace, ...result } = first
+  for (let before = 1; before <= number(values.after); before++) await play(seed + before)
+  const { trace, ...result } = await play(seed)
   if (values.json) print(JSON.stringify(result))
   else print([...trace, '', JSON.stringify(result, undefined, 2)].join('\n'))
   if (result.violations.length > 0) process.exitCode = 1

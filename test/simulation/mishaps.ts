@@ -45,6 +45,7 @@ export type Mishaps = ReturnType<typeof createMishaps>
 /** Which mishaps a run has, and when: what a seed decides. */
 export const createMishaps = (random: Random) => {
   const counts: Partial<Record<Mishap, number>> = {}
+  let isOver = false
   let budget = random.chance(CALM) ? 0 : random.int(1, MAX_BUDGET)
   const rates = Object.fromEntries(
     MISHAPS.map(kind => [kind, random.chance(HAS) ? KINDS[kind] * (0.5 + 2 * random.next()) : 0]),
@@ -61,6 +62,8 @@ export const createMishaps = (random: Random) => {
     /** From here on all goes well. */
     stop: (): void => {
       budget = 0
+      isOver = true
     },
+    areOver: (): boolean => isOver,
   }
 }
