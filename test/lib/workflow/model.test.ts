@@ -313,6 +313,16 @@ describe('a model’s answer', () => {
     )
   })
 
+  it('with an operation that a tool hasn’t is told which one is like it', async () => {
+    await world.request('POST', `/api/v1/agents/${agent}/tools/time/enable`)
+    await run(
+      { calls: [{ id: 'c', name: 'time', pieces: ['{"action": "nwo"}'] }], end: 'done' },
+      fine,
+    )
+    expect(told()).toContain('has no operation "nwo". Did you mean "now"? Available: now,')
+    await world.request('DELETE', `/api/v1/agents/${agent}/tools/time/enable`)
+  })
+
   it('with a name, an operation and arguments out of all proportion does not stop the task', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 20_000 }, (_, at) => [`argument_${at}`, at]),
