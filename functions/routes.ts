@@ -63,7 +63,17 @@ const ADMIN: Record<ResourceName, readonly Reach[]> = {
   ],
   keys: ['principals', 'agents', 'manage-keys', 'audit'],
   subscriptions: ['principals', 'manage-subscriptions', 'announce', 'audit'],
-  tasks: ['principals', 'agents', 'tasks', 'list-tasks', 'calls', 'workflow', 'announce'],
+  tasks: [
+    'principals',
+    'agents',
+    'tasks',
+    'list-tasks',
+    'delete-tasks',
+    'calls',
+    'workflow',
+    'announce',
+    'audit',
+  ],
   'task-stream': ['principals', 'watch-tasks'],
   approvals: [
     'principals',
@@ -130,7 +140,7 @@ const WORKFLOW: readonly FunctionSpec[] = [
   {
     name: 'sweep',
     module: 'workflow/sweep',
-    reach: ['tasks', 'calls', 'workflow', 'operations', 'sweep', 'announce'],
+    reach: ['tasks', 'delete-tasks', 'calls', 'workflow', 'operations', 'sweep', 'announce'],
     memoryMb: ADMIN_MEMORY_MB,
     timeoutSeconds: TICK_TIMEOUT_SECONDS,
   },

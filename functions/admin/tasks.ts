@@ -21,8 +21,8 @@ import { getLedger } from '../../lib/task/ledger.ts'
 import { listTasks, type TaskFilter, TaskStatus } from '../../lib/task/task.ts'
 import { readConversation } from '../../lib/workflow/conversation.ts'
 import { launch } from '../../lib/workflow/execution.ts'
-import { childrenOf } from '../../lib/workflow/family.ts'
 import { tools } from '../tools/index.ts'
+import { deleteTaskEndpoints } from './tasks/delete.ts'
 import { lifeTaskEndpoints } from './tasks/life.ts'
 
 const TaskBody = z
@@ -62,7 +62,7 @@ export const endpoints = {
       isRepeatable: true,
       body: TaskBody,
       responses: { 200: TaskView, 201: TaskView },
-      errors: ['NOT_FOUND', 'IDEMPOTENCY_MISMATCH'],
+      errors: ['NOT_FOUND', 'INVALID_STATE', 'IDEMPOTENCY_MISMATCH'],
     },
     async ({ subject: caller, body, idempotencyKey }) => {
       const agent = await runnableAgent(caller, body.agent_id)
@@ -132,7 +132,6 @@ export const endpoints = {
         usage: presentUsage(ledger),
         own_usage: presentOwnUsage(conversation),
       })
-        spawned_sub_task_ids: await childrenOf(conversation),
     },
   ),
 
@@ -177,6 +176,7 @@ export const endpoints = {
   ),
 
   ...lifeTaskEndpoints,
+  ...deleteTaskEndpoints,
 }
 
 export const handler = handlerOf(appOf(endpoints))

@@ -7,7 +7,8 @@
  *   `<agent>#key`), the agents that name an LLM configuration (`<configuration>#agent`), by time and
  *   id
  * gsi3: what should have moved by a time: unfinished tasks, and calls outside of tasks
- *   (`open#<shard>`, time and id), and notices that were not delivered yet (`unsent#<shard>`)
+ *   (`open#<shard>`, time and id), notices that were not delivered yet (`unsent#<shard>`), and
+ *   deletions of tasks (`deleted`)
  */
 export const PRIMARY_KEY = { hashKey: 'pk', rangeKey: 'sk' } as const
 

@@ -1,12 +1,15 @@
 import {
+  DeleteObjectsCommand,
   GetObjectCommand,
   HeadObjectCommand,
+  ListObjectsV2Command,
   NoSuchKey,
   NotFound,
   PutObjectCommand,
 } from '@aws-sdk/client-s3'
 import { s3 } from '../aws/s3.ts'
 import { config } from '../core/config.ts'
+import { AppError } from '../core/errors.ts'
 
 // What is in the bucket: `media/<principal>/<asset>`, the bytes of media; `results/<call>`, long
 // results; `large/<record>`, fields too long for an item. The first segment is what a role is
@@ -49,5 +52,35 @@ export const getObject = async (key: string): Promise<Uint8Array | undefined> =>
   } catch (error) {
     if (error instanceof NoSuchKey) return undefined
     throw error
+  }
+}
+
+/** The most keys of one request: DeleteObjects takes no more, and ListObjectsV2 gives no more. */
+export const MAX_KEYS = 1_000
+
+/** Removes objects, whether or not they are there. */
+export const deleteObjects = async (keys: string[]): Promise<void> => {
+  for (let from = 0; from < keys.length; from += MAX_KEYS) {
+    const Objects = keys.slice(from, from + MAX_KEYS).map(Key => ({ Key }))
+    const { Errors = [] } = await s3().send(
+      new DeleteObjectsCommand({ Bucket: config('bucket'), Delete: { Objects, Quiet: true } }),
+    )
+    const [first] = Errors
+    if (first)
+      throw new AppError(
+        'INTERNAL',
+        `${Errors.length} objects could not be removed, the first of them ${first.Key}: ${first.Code}.`,
+      )
+  }
+}
+
+/** Removes every object whose key begins so, also those that nothing names any more. */
+export const removeObjects = async (prefix: string): Promise<void> => {
+  for (;;) {
+    const { Contents = [], IsTruncated } = await s3().send(
+      new ListObjectsV2Command({ Bucket: config('bucket'), Prefix: prefix, MaxKeys: MAX_KEYS }),
+    )
+    await deleteObjects(Contents.flatMap(({ Key }) => Key ?? []))
+    if (!IsTruncated) return
   }
 }

@@ -2,6 +2,7 @@ import type { IndexName } from '../data/definition.ts'
 import type { FunctionSpec, Reach } from '../http/route-table.ts'
 import { ALL_GROUPS } from '../principal/group.ts'
 import { ALL_USERS } from '../principal/principal.ts'
+import { DELETIONS } from '../task/remains.ts'
 
 export type RowAction =
   | 'GetItem'
@@ -11,7 +12,7 @@ export type RowAction =
   | 'UpdateItem'
   | 'DeleteItem'
   | 'ConditionCheckItem'
-export type ObjectAction = 'GetObject' | 'PutObject'
+export type ObjectAction = 'GetObject' | 'PutObject' | 'DeleteObject'
 
 /** What may be done with rows under these leading keys, or with objects of these keys. */
 export type Access<Action> = { actions: readonly Action[]; keys: readonly string[] }
@@ -22,11 +23,15 @@ export type Grant = {
   /** Lists in an index, by the index's own leading key. */
   lists?: readonly { index: IndexName; keys: readonly string[] }[]
   objects?: readonly Access<ObjectAction>[]
+  /** What may be asked for of the bucket's keys: those that begin so. */
+  objectLists?: readonly string[]
 }
 
 const READ = ['GetItem', 'BatchGetItem'] as const
 const READ_AND_WRITE = [...READ, 'PutItem', 'UpdateItem'] as const
 const OBJECTS = ['GetObject', 'PutObject'] as const
+/** Long fields of tasks and calls, and long results. */
+const TASK_OBJECTS = ['large/task_*', 'large/call_*', 'results/call_*'] as const
 
 const PRINCIPALS = ['user_*', 'group_*']
 /** Everyone who calls: their keys and sessions, who they are, and how often they have called. */
@@ -150,6 +155,15 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
       { index: 'gsi2', keys: ownedBy(['agent_*'], 'task') },
     ],
   },
+  'delete-tasks': {
+    rows: [
+      { actions: ['DeleteItem'], keys: ['task_*', 'call_*', 'ledger#task_*'] },
+      { actions: ['Query', 'DeleteItem'], keys: ['decision#call_*', 'watchers#task_*'] },
+    ],
+    objects: [{ actions: ['DeleteObject'], keys: TASK_OBJECTS }],
+    // Also what no row names any more.
+    objectLists: TASK_OBJECTS,
+  },
   'watch-tasks': {
     rows: [
       { actions: [...READ, 'Query'], keys: ['task_*'] },
@@ -160,7 +174,7 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
   },
   sweep: {
     rows: [{ actions: ['UpdateItem'], keys: ['delivery_*'] }],
-    lists: [{ index: 'gsi3', keys: ['open#*', 'unsent#*'] }],
+    lists: [{ index: 'gsi3', keys: ['open#*', 'unsent#*', DELETIONS] }],
   },
   'manage-subscriptions': {
     rows: [

@@ -40,6 +40,7 @@ export const permissionsOf = (
   ...rowStatements(spec, targets),
   ...listStatements(spec, targets),
   ...objectStatements(spec, targets),
+  ...objectListStatements(spec, targets),
   ...serviceStatements(spec, targets),
 ]
 
@@ -66,6 +67,13 @@ const objectStatements = (spec: Pick<FunctionSpec, 'reach' | 'tool'>, { bucket }
     actions: actions.map(action => `s3:${action}`),
     resources: keys.map(key => `${bucket}/${key}`),
   }))
+
+const objectListStatements = (spec: Pick<FunctionSpec, 'reach' | 'tool'>, { bucket }: Targets) => {
+  const prefixes = grantsOf(spec).flatMap(({ objectLists = [] }) => objectLists)
+  if (prefixes.length === 0) return []
+  const conditions = [{ test: 'StringLike', variable: 's3:prefix', values: [...prefixes] }]
+  return [{ actions: ['s3:ListBucket'], resources: [bucket], conditions }]
+}
 
 const serviceStatements = (
   { name, reach }: Pick<FunctionSpec, 'name' | 'reach'>,

@@ -36,6 +36,8 @@ export type Reach =
   | 'announce'
   /** The lists of what a principal's and what an agent's tasks are. */
   | 'list-tasks'
+  /** Removes tasks with their calls and long fields. */
+  | 'delete-tasks'
   /** A task and its calls to read, and the seats of those who watch. */
   | 'watch-tasks'
   /** The list of what is due. */

@@ -27,6 +27,8 @@ export const PERMISSIONS = {
   run: EVERYONE,
   /** Approve, reject and settle calls; a key needs the scope "decide" as well. */
   decide: KEEPERS,
+  /** Delete tasks, whoever has started them, with all that was said and done in them. */
+  'delete-tasks': KEEPERS,
   /** Make, change and delete agents, with their tools, settings and keys. */
   'manage-agents': KEEPERS,
   /** Change the principal's own settings and model configurations. */

@@ -10,6 +10,7 @@ import { eventWrite } from './event.ts'
 import { historyKey, historyRow } from './history.ts'
 import { emptyLedger, ledgerKey, type TreeLimits } from './ledger.ts'
 import { markersOf } from './open-children.ts'
+import { remainsKey } from './remains.ts'
 import { getTask, OPEN, type Task, taskIndexes, taskKey } from './task.ts'
 
 /** A prompt's length at most, in characters. */
@@ -38,7 +39,8 @@ export type NewTask = {
 /**
  * Makes a task, QUEUED, with its prompt, and with its marker under its parent, all or nothing.
  * Made again under the same id, the first one is returned and nothing changes. INVALID_STATE where
- * the task that asks for it has ended: who cancels that one never misses what it was just making.
+ * the task that asks for it has ended: who cancels that one never misses what it was just making; or
+ * for the id of a task that was deleted.
  */
 export const createTask = async (
   {
@@ -99,11 +101,21 @@ export const createTask = async (
     ),
     ...belongings,
     ...(source ? [{ check: taskKey(source), where: { status: is.oneOf(OPEN) } }] : []),
+    // What comes again under its Idempotency-Key has an id that follows from that.
+    ...(requestHash ? [{ check: remainsKey(id), where: { pk: is.absent } }] : []),
   ])
   if (outcome.ok) return { task, created: true }
   // The first write is the task's own: where that could be made, it is the source that has ended.
   if (outcome.failed.includes(0)) return { task: await getTask(id), created: false }
-  throw new AppError('INVALID_STATE', 'The task has ended and starts nothing any more.')
+  if (source) throw new AppError('INVALID_STATE', 'The task has ended and starts nothing any more.')
+  if ('objectKey' in row.message) {
+    const { deleteObjects } = await import('../data/objects.ts')
+    await deleteObjects([row.message.objectKey])
+  }
+  throw new AppError(
+    'INVALID_STATE',
+    `This request has made the task ${id}, which was deleted. To start another, use a new Idempotency-Key.`,
+  )
 }
 
 const treeLimitsOf = ({ maxTreeTokens, maxTreeCostUsd }: Agent): TreeLimits => ({

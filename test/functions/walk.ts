@@ -339,6 +339,7 @@ export const WALK: Record<string, Row> = {
   'GET /api/v1/tasks/{id}/stream': { may: 'read', of: 'task', isDoneByAgents: true },
   'GET /api/v1/tasks/{id}/history': { may: 'read', of: 'task', isDoneByAgents: true },
   'GET /api/v1/tasks/{id}/events': { may: 'read', of: 'task', isDoneByAgents: true },
+  'DELETE /api/v1/tasks/{id}': { may: 'delete-tasks', of: 'task', isDoneByAgents: true },
   'POST /api/v1/tasks/{id}/cancel': { may: 'run', of: 'task', isDoneByAgents: true },
   'POST /api/v1/tasks/{id}/abort': { may: 'run', of: 'task', isDoneByAgents: true },
   // Whoever may is told that the task has not ended so.

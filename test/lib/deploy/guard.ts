@@ -29,7 +29,9 @@ export const guardClients = (): { refused: string[]; asked: () => number } => {
     const statements = permissionsOf(spec, targets)
     for (const access of accessesOf(command, input)) {
       if (allows(statements, access)) continue
-      refused.push(`${spec.name}: ${access.action} on ${access.resource} ${access.keys ?? ''}`)
+      refused.push(
+        `${spec.name}: ${access.action} on ${access.resource} ${access.keys ?? access.prefix ?? ''}`,
+      )
       throw new Error(`AccessDenied: ${refused.at(-1)}`)
     }
   }
@@ -80,6 +82,13 @@ const accessesOf = (command: string, input: Input): Access[] => {
           resource: `${bucket}/${input.Key}`,
         },
       ]
+    case 'ListObjectsV2Command':
+      return [{ action: 's3:ListBucket', resource: bucket, prefix: String(input.Prefix) }]
+    case 'DeleteObjectsCommand':
+      return (input.Delete as { Objects: { Key: string }[] }).Objects.map(({ Key }) => ({
+        action: 's3:DeleteObject',
+        resource: `${bucket}/${Key}`,
+      }))
     case 'InvokeCommand': {
       const name = String(input.FunctionName).replace('espalier-local-', '')
       return [{ action: 'lambda:InvokeFunction', resource: functions + name }]

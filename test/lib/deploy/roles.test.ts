@@ -9,8 +9,11 @@ import { MAX_INLINE_BYTES } from '../../../lib/data/large.ts'
 import { transact } from '../../../lib/data/transact.ts'
 import type { FunctionSpec } from '../../../lib/http/route-table.ts'
 import { sendDue } from '../../../lib/notification/send-due.ts'
+import { listParts } from '../../../lib/task/remains.ts'
 import { getTask } from '../../../lib/task/task.ts'
 import { DEFAULT_MAX_RESULT_CHARS } from '../../../lib/tool/define.ts'
+import { deleteTask } from '../../../lib/workflow/delete-task.ts'
+import { finishDeletions } from '../../../lib/workflow/finish-deletions.ts'
 import { sweep } from '../../../lib/workflow/sweep.ts'
 import { createClient } from '../../../scripts/demo/client.ts'
 import { play, prepare, share } from '../../../scripts/demo/job.ts'
@@ -348,6 +351,13 @@ describe('the functions, each under its own role,', () => {
     await taskWith(spawning?.id ?? '', 'COMPLETED')
     await taskWith(rejected?.id ?? '', 'COMPLETED')
     await request('GET', `/api/v1/tasks/${spawning?.id}/history`)
+    // A request removes what it finds, or the sweeper goes on with it.
+    for (const task of [spawning, rejected]) await request('DELETE', `/api/v1/tasks/${task?.id}`)
+    await deleteTask(await getTask(cancelled?.id as Id<'task'>), { by: 'a person' })
+    await actAs(specOf('sweep'), () => finishDeletions(inTwoDays))
+    await actAs(specOf('sweep'), () => finishDeletions(inFourDays))
+    for (const task of [spawning, rejected, cancelled])
+      expect(await listParts(task?.id as Id<'task'>)).toEqual([])
   })
 
   it('have an approved call run whose event was lost', async () => {
@@ -415,6 +425,7 @@ describe('the functions, each under its own role,', () => {
 
 /** By then every wait has been looked after for too long. */
 const inTwoDays = { now: () => new Date(Date.now() + 2 * 86_400_000) }
+const inFourDays = { now: () => new Date(Date.now() + 4 * 86_400_000) }
 
 const decide = async (taskId: string | undefined, how: 'approve' | 'reject') => {
   const { body } = await stack.request('GET', '/api/v1/approvals')
