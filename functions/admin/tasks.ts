@@ -21,6 +21,7 @@ import { getLedger } from '../../lib/task/ledger.ts'
 import { listTasks, type TaskFilter, TaskStatus } from '../../lib/task/task.ts'
 import { readConversation } from '../../lib/workflow/conversation.ts'
 import { launch } from '../../lib/workflow/execution.ts'
+import { childrenOf } from '../../lib/workflow/family.ts'
 import { tools } from '../tools/index.ts'
 import { deleteTaskEndpoints } from './tasks/delete.ts'
 import { lifeTaskEndpoints } from './tasks/life.ts'
@@ -131,6 +132,7 @@ export const endpoints = {
         tool_calls: await presentLatest([...calls.values()], room),
         usage: presentUsage(ledger),
         own_usage: presentOwnUsage(conversation),
+        spawned_sub_task_ids: await childrenOf(conversation),
       })
     },
   ),
