@@ -11,6 +11,7 @@ import { readableAgent } from '../../lib/http/agent-access.ts'
 import { newAgentOf } from '../../lib/http/agent-body.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
 import { authorOf } from '../../lib/http/author.ts'
+import { demandGoverning } from '../../lib/http/deciding.ts'
 import { demandPrincipal } from '../../lib/http/demand-principal.ts'
 import { endpoint, reply } from '../../lib/http/endpoint.ts'
 import { creationOf, sameRequest } from '../../lib/http/request.ts'
@@ -55,7 +56,7 @@ export const endpoints = {
       tag,
       summary: 'Make an agent from a template',
       description:
-        'The agent with its tools and its own settings, or nothing: all that is wrong is named at once. With `dry_run` it says what it would do, and does nothing. To lift an approval takes a key with the scope `decide`.',
+        'The agent with its tools and its own settings, or nothing: all that is wrong is named at once. With `dry_run` it says what it would do, and does nothing. To lift an approval, or to say who decides, takes a key with the scope `decide`.',
       access: governingUser,
       isRepeatable: true,
       query: z.object({
@@ -90,8 +91,9 @@ export const endpoints = {
       if (plan.unasked.length > 0 && !caller.scopes.includes('decide'))
         throw new AppError(
           'FORBIDDEN',
-          `This key may not lift the approvals of ${plan.unasked.join(', ')}: it lacks the scope "decide".`,
+          `This key may not lift the approvals of ${plan.unasked.join(', ')}, nor say who decides: it lacks the scope "decide".`,
         )
+      for (const decider of plan.deciders) await demandGoverning(caller, agent, decider)
       const view = { principal_id: principalId, name: agent.name, tools: plan.tools.map(present) }
       if (isOn(query.dry_run)) return reply(200, { dry_run: true, agent_id: null, ...view })
       const { agent: made, created } = await createAgent(agent, author, {

@@ -18,12 +18,19 @@ import { presignedUrl } from '../../lib/data/presigned.ts'
 import { batchGet } from '../../lib/data/table.ts'
 import { governingUser } from '../../lib/http/access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
-import { answerableCall, decidableCall, readableCall } from '../../lib/http/call-access.ts'
+import {
+  answerableCall,
+  decidableCall,
+  readableCall,
+  settleableCall,
+} from '../../lib/http/call-access.ts'
+import { presentDeciding } from '../../lib/http/deciding.ts'
 import { endpoint, reply, replyPage } from '../../lib/http/endpoint.ts'
 import { listOwner, OwnerQuery } from '../../lib/http/list-owner.ts'
 import { Digest, presentCall, presentCalls, ToolCallView } from '../../lib/http/present-call.ts'
 import { redirection, redirectTo } from '../../lib/http/redirect.ts'
 import { objectOf } from '../../lib/http/request.ts'
+import type { Caller } from '../../lib/principal/caller.ts'
 import { DEFAULT_MAX_RESULT_CHARS } from '../../lib/tool/define.ts'
 import { findTool } from '../../lib/tool/registry.ts'
 import { elapseCall } from '../../lib/workflow/elapse-call.ts'
@@ -69,6 +76,8 @@ const OutputHash = z
   .regex(/^[0-9a-f]{64}$/)
   .describe('SHA-256 of the output.')
 
+const decidable = decidableCall(tools)
+
 const tag = 'Approvals'
 const common = { method: 'POST', tag, responses: { 200: ToolCallView } } as const
 
@@ -90,7 +99,13 @@ export const endpoints = {
     async ({ subject, query, page }) => {
       const { items, cursor } = await listWaiting(await listOwner(subject, query), page)
       const calls = await Promise.all(items.map(call => elapseCall(call)))
-      return replyPage(await presentCalls(calls.filter(waitsOnAPerson), tools), cursor)
+      const waiting = calls.filter(waitsOnAPerson)
+      const deciding = await presentDeciding(waiting, subject, tools)
+      const views = await presentCalls(waiting, tools)
+      return replyPage(
+        views.map((view, index) => ({ ...view, who_decides: deciding[index] ?? null })),
+        cursor,
+      )
     },
   ),
 
@@ -103,7 +118,7 @@ export const endpoints = {
       access: readableCall,
       responses: { 200: ToolCallView },
     },
-    async ({ subject }) => reply(200, await presentCall(subject, tools)),
+    async ({ subject, caller }) => reply(200, await present(subject, caller)),
   ),
 
   getToolCallOutput: endpoint(
@@ -131,8 +146,9 @@ export const endpoints = {
       ...common,
       path: '/api/v1/tool-calls/{id}/approve',
       summary: 'Approve a tool call',
-      description: 'As it was seen, or with other arguments. The call then goes on by itself.',
-      access: decidableCall,
+      description:
+        'As it was seen, or with other arguments. The call then goes on by itself. Who may is in its `who_decides`.',
+      access: decidable,
       body: ApproveBody,
       errors: [
         'DIGEST_MISMATCH',
@@ -165,7 +181,7 @@ export const endpoints = {
       ...common,
       path: '/api/v1/tool-calls/{id}/reject',
       summary: 'Reject a tool call',
-      access: decidableCall,
+      access: decidable,
       body: RejectBody,
       errors: ['DIGEST_MISMATCH', 'INVALID_STATE'],
     },
@@ -185,7 +201,7 @@ export const endpoints = {
       ...common,
       path: '/api/v1/tool-calls/{id}/settle',
       summary: 'Settle a call of which nobody knows whether it ran',
-      access: decidableCall,
+      access: settleableCall,
       body: SettleBody,
       errors: ['INVALID_STATE'],
     },
@@ -209,6 +225,12 @@ export const endpoints = {
 }
 
 export const handler = handlerOf(appOf(endpoints))
+
+/** A call as whoever may decide about it sees it. */
+const present = async (call: ToolCall, caller: Caller) => {
+  const [deciding = null] = await presentDeciding([call], caller, tools)
+  return { ...(await presentCall(call, tools)), who_decides: deciding }
+}
 
 /** That the task has to look is written with the decision: a crash in between loses neither. */
 const wakeWrites = ({ taskId }: ToolCall) => (taskId ? [wakeWrite(taskId)] : [])

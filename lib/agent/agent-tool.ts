@@ -6,14 +6,19 @@ import { type Id, idOf } from '../core/ids.ts'
 import { is, type Where } from '../data/expression.ts'
 import * as table from '../data/table.ts'
 import { type TransactionWrite, transact } from '../data/transact.ts'
+import type { DecisionPolicy } from '../principal/decider.ts'
 import type { PrincipalId } from '../principal/principal.ts'
 import type { Operation } from '../tool/define.ts'
+import { DECIDERS } from '../tool/words.ts'
 import { stillOf } from './agent.ts'
 
 /** What an operator decided of an operation; what is absent is inherited from its declaration. */
 export const OperationOverride = z.object({
   enabled: z.boolean().optional(),
   requiresApproval: z.boolean().optional(),
+  /** Who approves and rejects its calls: the least role, and whether never who started the task. */
+  decidedBy: z.enum(DECIDERS).optional(),
+  neverByStarter: z.boolean().optional(),
 })
 export type OperationOverride = z.infer<typeof OperationOverride>
 
@@ -36,13 +41,20 @@ const AgentTool = z
         const prefix = `${field}#`
         if (!name.startsWith(prefix)) continue
         const operation = name.slice(prefix.length)
-        operations[operation] = { ...operations[operation], [field]: z.boolean().parse(value) }
+        operations[operation] = {
+          ...operations[operation],
+          [field]: OverrideShape[field].parse(value),
+        }
       }
     return { agentId, tool, enabled, updatedAt, updatedBy, operations }
   })
 export type AgentTool = z.infer<typeof AgentTool>
 
-const OVERRIDE_FIELDS = ['enabled', 'requiresApproval'] as const
+const OverrideShape = OperationOverride.shape
+type OverrideField = keyof OperationOverride
+const OVERRIDE_FIELDS = Object.keys(OverrideShape) as OverrideField[]
+/** What an attribute of an override holds. */
+type Held = boolean | string
 
 // Access patterns: one tool of an agent, in the gate's batched read; all tools of an agent.
 export const agentToolKey = (agentId: Id<'agent'>, tool: string): table.Key => ({
@@ -66,7 +78,7 @@ export type ToolChanges = {
   operations?: Record<string, OperationChanges>
 }
 export type OperationChanges = {
-  [Field in (typeof OVERRIDE_FIELDS)[number]]?: boolean | null | undefined
+  [Field in OverrideField]?: OperationOverride[Field] | null | undefined
 }
 
 /**
@@ -113,7 +125,7 @@ export const agentToolWrites = (
     name => (attributes[name] ?? null) !== (held[name] ?? null),
   )
   if (changed.length === 0) return []
-  const told = (from: Record<string, boolean | null>) =>
+  const told = (from: Record<string, Held | null>) =>
     Object.fromEntries(changed.map(name => [toldName(name), from[name] ?? null]))
   return [
     toolWrite(agent.id, tool, {
@@ -175,18 +187,29 @@ export const newAgentTool = (
 export const effectiveOperation = (operation: Operation, override: OperationOverride = {}) => ({
   enabled: override.enabled ?? operation.enabledByDefault,
   requiresApproval: override.requiresApproval ?? operation.requiresApprovalByDefault,
+  ...decisionPolicy(operation, override),
 })
+
+/** Who decides about an operation's calls; of one that is declared no more, as is usual. */
+export const decisionPolicy = (
+  operation: Pick<Operation, 'decidedByDefault' | 'neverByStarterByDefault'> | undefined,
+  { decidedBy, neverByStarter }: OperationOverride = {},
+): DecisionPolicy => ({
+  decidedBy: decidedBy ?? operation?.decidedByDefault ?? 'admin',
+  neverByStarter: neverByStarter ?? operation?.neverByStarterByDefault ?? false,
+})
+
+/** Whether changes say who decides about an operation's calls. */
+export const changesDeciders = ({ decidedBy, neverByStarter }: OperationChanges): boolean =>
+  decidedBy !== undefined || neverByStarter !== undefined
 
 /** Who lifts the approval of an operation decides about all its calls, before there is any. */
 export const liftsApproval = (operation: Operation, { requiresApproval }: OperationChanges) =>
   requiresApproval === false || (requiresApproval === null && !operation.requiresApprovalByDefault)
 
 /** Decisions by the attributes that hold them; `null` is an override that is lifted. */
-const attributesOf = ({
-  enabled,
-  operations = {},
-}: ToolChanges): Record<string, boolean | null> => {
-  const attributes: Record<string, boolean | null> = {}
+const attributesOf = ({ enabled, operations = {} }: ToolChanges): Record<string, Held | null> => {
+  const attributes: Record<string, Held | null> = {}
   if (enabled !== undefined) attributes.enabled = enabled
   for (const [operation, override] of Object.entries(operations))
     for (const field of OVERRIDE_FIELDS) {
@@ -199,9 +222,14 @@ const attributesOf = ({
 /** As people read it: `enabled`, `send.requires_approval`. */
 const toldName = (attribute: string): string => {
   const [field = '', operation] = attribute.split('#')
-  return operation === undefined ? field : `${operation}.${TOLD_FIELDS[field as 'enabled']}`
+  return operation === undefined ? field : `${operation}.${TOLD_FIELDS[field as OverrideField]}`
 }
-const TOLD_FIELDS = { enabled: 'enabled', requiresApproval: 'requires_approval' } as const
+const TOLD_FIELDS = {
+  enabled: 'enabled',
+  requiresApproval: 'requires_approval',
+  decidedBy: 'decided_by',
+  neverByStarter: 'never_by_starter',
+} as const satisfies Record<OverrideField, string>
 
 const toolWrite = (
   agentId: Id<'agent'>,
@@ -211,7 +239,7 @@ const toolWrite = (
     where,
     by,
     clock,
-  }: { changes: Record<string, boolean | null>; where: Where; by: string; clock: Clock },
+  }: { changes: Record<string, Held | null>; where: Where; by: string; clock: Clock },
 ): TransactionWrite => {
   const entries = Object.entries(changes)
   return {

@@ -12,8 +12,14 @@ import { EMPTY_LAYER } from '../settings/layer.ts'
 import { layerWrites } from '../settings/write.ts'
 import type { Tool } from '../tool/define.ts'
 import { findTool, type ToolRegistry } from '../tool/registry.ts'
+import type { Decider } from '../tool/words.ts'
 import { getAgents } from './agent.ts'
-import { liftsApproval, newAgentTool, type OperationChanges } from './agent-tool.ts'
+import {
+  changesDeciders,
+  liftsApproval,
+  newAgentTool,
+  type OperationChanges,
+} from './agent-tool.ts'
 import { CREATION_WRITES } from './create-agent.ts'
 
 /** Tools of one template: an agent is made in one transaction, of which DynamoDB takes 100 writes. */
@@ -43,8 +49,10 @@ export type PlannedTool = {
 export type TemplatePlan = {
   writes: TransactionWrite[]
   tools: PlannedTool[]
-  /** Operations that would run without being asked for. */
+  /** Operations that would run without being asked for, or whose calls others would decide about. */
   unasked: string[]
+  /** Who decides about the calls of those, as they are declared. */
+  deciders: Decider[]
 }
 
 /** Whose template is planned: the agent that it would make, and by whom. */
@@ -92,13 +100,15 @@ export const planTemplate = async (
       message: `take ${writes.length} writes, one each and one more with settings; at most ${MAX_TEMPLATE_WRITES} go at once.`,
     })
   if (all.length > 0) throw invalid('Nothing was imported.', all)
+  const unasked = known.flatMap(({ entry, tool }) => unaskedOf(entry, tool))
   const missing = await missingIn(
     known.map(({ tool }) => tool),
     place,
   )
   return {
     writes,
-    unasked: known.flatMap(({ entry, tool }) => unaskedOf(entry, tool)),
+    unasked: unasked.map(({ name }) => name),
+    deciders: [...new Set(unasked.map(({ operation }) => operation.decidedByDefault))],
     tools: known.map(({ entry, tool }) => ({
       tool,
       enabled: entry.enabled,
@@ -196,10 +206,12 @@ const sizeProblems = (tools: TemplateTool[]): Problem[] => {
   ]
 }
 
-const unaskedOf = ({ operations }: TemplateTool, tool: Tool): string[] =>
+const unaskedOf = ({ operations }: TemplateTool, tool: Tool) =>
   operations.flatMap(({ name, ...override }) => {
     const operation = tool.operations[name]
-    return operation && liftsApproval(operation, override) ? [`${tool.name}.${name}`] : []
+    const isGoverned =
+      operation && (liftsApproval(operation, override) || changesDeciders(override))
+    return isGoverned ? [{ name: `${tool.name}.${name}`, operation }] : []
   })
 
 /** The required settings that each tool would lack, but for the template's own. */

@@ -10,7 +10,7 @@ import type { CallResult, ToolCall } from './tool-call.ts'
 
 /** Where a call comes from: its id, its place in a task, and what its maker says of it. */
 export type Origin = Pick<ToolCall, 'id' | 'meta'> &
-  Partial<Pick<ToolCall, 'taskId' | 'rootId' | 'seq' | 'index' | 'requestHash'>>
+  Partial<Pick<ToolCall, 'taskId' | 'rootId' | 'seq' | 'index' | 'requestHash' | 'startedBy'>>
 
 /**
  * The record of a call that passed the gate: it waits for approval where that is asked for, and

@@ -56,7 +56,11 @@ export const runRequest = async (
     idempotencyKey === undefined
       ? newId('call')
       : derivedId('call', caller.id, tool.name, operation.name, idempotencyKey)
-  const proposed = await proposeCall({ id, meta: {}, requestHash }, admission, clock)
+  const proposed = await proposeCall(
+    { id, meta: {}, requestHash, startedBy: caller.id },
+    admission,
+    clock,
+  )
   // The record starts as started: one write fewer where nobody needs to be asked, nor to wait.
   const call: ToolCall =
     proposed.status === 'REQUESTED' && !proposed.isLong

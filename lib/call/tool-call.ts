@@ -74,6 +74,8 @@ export const ToolCall = z.object({
   approvalExpiresAt: z.iso.datetime().optional(),
   decidedAt: z.iso.datetime().optional(),
   decidedBy: z.string().optional(),
+  /** Who made a call outside of tasks: a user or an agent. A task knows who started it. */
+  startedBy: z.string().optional(),
   createdAt: z.iso.datetime(),
   startedAt: z.iso.datetime().optional(),
   /** Past it, a started call that hasn't ended is taken for dead. */

@@ -149,6 +149,12 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
     ],
     objects: [{ actions: OBJECTS, keys: ['large/task_*'] }],
   },
+  deciders: {
+    rows: [
+      { actions: READ, keys: ['instance'] },
+      { actions: ['Query'], keys: ['group_*'] },
+    ],
+  },
   'list-tasks': {
     lists: [
       { index: 'gsi1', keys: ownedBy(PRINCIPALS, 'task') },

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Agent } from '../agent/agent.ts'
+import type { OperationChanges } from '../agent/agent-tool.ts'
 import {
   DEFAULT_MAX_STEPS,
   DEFAULT_RETRY_AFTER_MINUTES,
@@ -15,6 +16,7 @@ import type { AgentChanges } from '../agent/update-agent.ts'
 import { AppError } from '../core/errors.ts'
 import { ModelReference } from '../llm/model-reference.ts'
 import type { Caller } from '../principal/caller.ts'
+import { DeciderWord } from './deciding.ts'
 import { Category } from './present-tool.ts'
 import { LlmConfigurationId, Name, PrincipalId, ToolName } from './wire.ts'
 
@@ -201,8 +203,24 @@ const modelOf = (
 
 const override = () => z.boolean().nullish().describe('Null inherits again; absent, it stays.')
 
+/** What a body says of an operation, in our own words. */
+export const overrideOf = (body: OverrideFields): OperationChanges => ({
+  enabled: body.enabled,
+  requiresApproval: body.requires_approval,
+  decidedBy: body.decided_by,
+  neverByStarter: body.never_by_starter,
+})
+type OverrideFields = {
+  [Field in keyof z.infer<typeof OverrideBody>]: z.infer<typeof OverrideBody>[Field]
+}
+
 export const OverrideBody = z
-  .strictObject({ enabled: override(), requires_approval: override() })
+  .strictObject({
+    enabled: override(),
+    requires_approval: override(),
+    decided_by: DeciderWord.nullish(),
+    never_by_starter: override(),
+  })
   .meta({ id: 'Override' })
 
 /** Tools that are named at once; with those of a category a transaction has room for fewer. */

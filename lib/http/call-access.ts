@@ -1,7 +1,9 @@
 import { getCall } from '../call/tool-call.ts'
 import { AppError, notFound } from '../core/errors.ts'
+import type { ToolRegistry } from '../tool/registry.ts'
 import { elapseCall } from '../workflow/elapse-call.ts'
 import { access, demand } from './access.ts'
+import { demandDecider } from './deciding.ts'
 import { CallId } from './wire.ts'
 
 /** The tool call in the path, for those who may read it, its own agent among them. */
@@ -19,8 +21,22 @@ export const readableCall = access({
   },
 })
 
-/** The tool call in the path, for those who may decide it: FORBIDDEN without the scope. */
-export const decidableCall = access({
+/** The tool call in the path, for those whom an operator, or its author, has decide about such. */
+export const decidableCall = (tools: ToolRegistry) =>
+  access({
+    who: 'A key of whoever the operation leaves it to, with the scope `decide`: unless it says otherwise the call’s owner, an owner or admin of the group that owns it, or an admin.',
+    what: 'tool call',
+    params: { id: CallId },
+    errors: ['NOT_FOUND', 'FORBIDDEN'],
+    find: async asked => {
+      const call = await readableCall.find(asked)
+      await demandDecider(call, asked.caller, tools)
+      return call
+    },
+  })
+
+/** The tool call in the path, for those who may settle it: FORBIDDEN without the scope. */
+export const settleableCall = access({
   who: 'A key of the call’s owner, of an owner or admin of the group that owns it, or an admin’s, with the scope `decide`.',
   what: 'tool call',
   params: { id: CallId },

@@ -6,6 +6,7 @@ import { batchGet } from '../data/table.ts'
 import { cascade, cascadeKeys, missingSettings } from '../settings/cascade.ts'
 import type { Tool } from '../tool/define.ts'
 import { findTool, type ToolRegistry } from '../tool/registry.ts'
+import { DeciderWord } from './deciding.ts'
 import { AgentId, LlmConfigurationId, PrincipalId, Time } from './wire.ts'
 
 export const AgentView = z
@@ -42,6 +43,8 @@ export type AgentView = z.infer<typeof AgentView>
 const OverrideView = z.object({
   enabled: z.boolean().nullable(),
   requires_approval: z.boolean().nullable(),
+  decided_by: DeciderWord.nullable(),
+  never_by_starter: z.boolean().nullable(),
 })
 
 const Source = z.enum(['default', 'override'])
@@ -50,8 +53,15 @@ const EffectiveOperationView = z.object({
   name: z.string(),
   enabled: z.boolean(),
   requires_approval: z.boolean(),
+  decided_by: DeciderWord,
+  never_by_starter: z.boolean().describe('Whether who started the task never decides.'),
   source: z
-    .object({ enabled: Source, requires_approval: Source })
+    .object({
+      enabled: Source,
+      requires_approval: Source,
+      decided_by: Source,
+      never_by_starter: Source,
+    })
     .describe('Whether the tool says so or an operator.'),
 })
 
@@ -148,21 +158,34 @@ const presentAgentTool = (
   missing_required: missing,
   operations: Object.values(tool?.operations ?? {}).map(operation => {
     const override = operations[operation.name]
-    const { enabled, requiresApproval } = effectiveOperation(operation, override)
+    const { enabled, requiresApproval, decidedBy, neverByStarter } = effectiveOperation(
+      operation,
+      override,
+    )
+    const sourceOf = (said: unknown) => (said === undefined ? 'default' : 'override')
     return {
       name: operation.name,
       enabled,
       requires_approval: requiresApproval,
+      decided_by: decidedBy,
+      never_by_starter: neverByStarter,
       source: {
-        enabled: override?.enabled === undefined ? 'default' : 'override',
-        requires_approval: override?.requiresApproval === undefined ? 'default' : 'override',
+        enabled: sourceOf(override?.enabled),
+        requires_approval: sourceOf(override?.requiresApproval),
+        decided_by: sourceOf(override?.decidedBy),
+        never_by_starter: sourceOf(override?.neverByStarter),
       },
     }
   }),
   overrides: Object.fromEntries(
     Object.entries(operations).map(([operation, override]) => [
       operation,
-      { enabled: override.enabled ?? null, requires_approval: override.requiresApproval ?? null },
+      {
+        enabled: override.enabled ?? null,
+        requires_approval: override.requiresApproval ?? null,
+        decided_by: override.decidedBy ?? null,
+        never_by_starter: override.neverByStarter ?? null,
+      },
     ]),
   ),
 })

@@ -4,6 +4,7 @@ import { argumentsOf, CallResult, CallStatus, type ToolCall } from '../call/tool
 import { bytesOf, loadLarge } from '../data/large.ts'
 import { findTool, type ToolRegistry } from '../tool/registry.ts'
 import { operationSchema } from '../tool/schema.ts'
+import { WhoDecidesView } from './deciding.ts'
 import { createRoom, type Room } from './room.ts'
 import { AgentId, CallId, JsonSchema, MediaId, TaskId, Time } from './wire.ts'
 
@@ -50,6 +51,9 @@ export const ToolCallView = z
       'The operation’s parameters, in the order of an approval’s fields; null where the operation is gone.',
     ),
     requires_approval: z.boolean(),
+    who_decides: WhoDecidesView.nullable().describe(
+      'Of a call that waits for approval, in the list of approvals and read by itself; null elsewhere.',
+    ),
     digest: Digest.nullable(),
     approval_expires_at: Time.nullable(),
     decided_at: Time.nullable(),
@@ -110,6 +114,7 @@ export const presentCall = async (
     arguments: fits ? await argumentsOf(call) : null,
     parameter_schema: fits ? schema : null,
     requires_approval: call.requiresApproval,
+    who_decides: null,
     digest: call.digest ?? null,
     approval_expires_at: call.approvalExpiresAt ?? null,
     decided_at: call.decidedAt ?? null,

@@ -18,6 +18,8 @@ export type Reach =
   | 'settings'
   | 'calls'
   | 'decisions'
+  /** Who is in a group and how many admins there are: whether anyone is left to decide. */
+  | 'deciders'
   /** The functions of all operations. */
   | 'operations'
   /** Its own function, and the one that wakes tasks: what a long operation runs by, and ends with. */

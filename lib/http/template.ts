@@ -6,7 +6,8 @@ import { batchGet } from '../data/table.ts'
 import { layerKey, layerOf } from '../settings/layer.ts'
 import type { Tool } from '../tool/define.ts'
 import { allTools, type ToolRegistry } from '../tool/registry.ts'
-import { TemplateAgent } from './agent-body.ts'
+import { overrideOf, TemplateAgent } from './agent-body.ts'
+import { DeciderWord } from './deciding.ts'
 import { presentAgent } from './present-agent.ts'
 import { objectOf } from './request.ts'
 import { OperationName, SettingValue, ToolName } from './wire.ts'
@@ -20,6 +21,8 @@ const OperationEntry = z.strictObject({
   name: OperationName,
   enabled: z.boolean().nullish(),
   requires_approval: z.boolean().nullish(),
+  decided_by: DeciderWord.nullish(),
+  never_by_starter: z.boolean().nullish(),
 })
 
 const ToolEntry = z.strictObject({
@@ -72,6 +75,8 @@ export const TemplateView = z
             name: z.string(),
             enabled: z.boolean().optional(),
             requires_approval: z.boolean().optional(),
+            decided_by: DeciderWord.optional(),
+            never_by_starter: z.boolean().optional(),
           }),
         ),
       }),
@@ -87,10 +92,9 @@ export const templateTools = ({ tools }: TemplateBody): TemplateTool[] =>
     name,
     enabled,
     settings,
-    operations: operations.map(({ name: operation, enabled: isEnabled, requires_approval }) => ({
+    operations: operations.map(({ name: operation, ...override }) => ({
       name: operation,
-      enabled: isEnabled,
-      requiresApproval: requires_approval,
+      ...overrideOf(override),
     })),
   }))
 
@@ -145,10 +149,12 @@ const presentOverrides = (
   Object.entries(row?.operations ?? {})
     .filter(([name]) => Object.hasOwn(tool.operations, name))
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .map(([name, { enabled, requiresApproval }]) => ({
+    .map(([name, { enabled, requiresApproval, decidedBy, neverByStarter }]) => ({
       name,
       ...(enabled === undefined ? {} : { enabled }),
       ...(requiresApproval === undefined ? {} : { requires_approval: requiresApproval }),
+      ...(decidedBy === undefined ? {} : { decided_by: decidedBy }),
+      ...(neverByStarter === undefined ? {} : { never_by_starter: neverByStarter }),
     }))
 
 /** What is set on an agent itself, by tool and key; tools without any are left out. */

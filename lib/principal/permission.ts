@@ -1,5 +1,6 @@
 import type { Id } from '../core/ids.ts'
 import { batchGet, type Found } from '../data/table.ts'
+import type { Decider } from '../tool/words.ts'
 import type { Caller } from './caller.ts'
 import type { GroupRole } from './group.ts'
 import { roleFrom, roleKeys } from './member.ts'
@@ -27,6 +28,10 @@ export const PERMISSIONS = {
   run: EVERYONE,
   /** Approve, reject and settle calls; a key needs the scope "decide" as well. */
   decide: KEEPERS,
+  /** Approve and reject calls of operations that an operator, or their author, left to this role. */
+  'decide-as-member': EVERYONE,
+  'decide-as-owner': OWNERS,
+  'decide-as-instance-admin': INSTANCE,
   /** Delete tasks, whoever has started them, with all that was said and done in them. */
   'delete-tasks': KEEPERS,
   /** Make, change and delete agents, with their tools, settings and keys. */
@@ -55,6 +60,14 @@ export const PERMISSIONS = {
   'manage-instance': INSTANCE,
 } as const satisfies Record<string, readonly Relation[]>
 export type Permission = keyof typeof PERMISSIONS
+
+/** What a decision takes, by the least role that takes it. */
+export const DECIDING = {
+  member: 'decide-as-member',
+  admin: 'decide',
+  owner: 'decide-as-owner',
+  'instance-admin': 'decide-as-instance-admin',
+} as const satisfies Record<Decider, Permission>
 
 /** Whether the table allows it; no relation allows nothing. */
 export const allows = (relation: Relation | undefined, permission: Permission): boolean =>

@@ -55,6 +55,11 @@ export const adminsBy = (change: 1 | -1): TransactionWrite => ({
   ...(change < 0 ? { where: { admins: is.above(1) } } : { create: true }),
 })
 
+/** How many admins count. */
+export const countAdmins = async (): Promise<number> =>
+  (await table.get(Admins, adminsKey))?.admins ?? 0
+const Admins = z.object({ admins: z.int() })
+
 /** What the rows of users and of groups have in common. */
 const Principal = z.object({ id: PrincipalId, name: z.string() })
 export type Principal = z.infer<typeof Principal>

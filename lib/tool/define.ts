@@ -5,7 +5,7 @@ import type { Fetch } from '../web/guarded-fetch.ts'
 import { checkTool } from './check.ts'
 import { closed } from './closed.ts'
 import type { SettingDefinition, SettingValue, SettingValues } from './setting.ts'
-import type { Category, EFFECTS, Resource } from './words.ts'
+import type { Category, Decider, EFFECTS, Resource } from './words.ts'
 
 /** What a repeat of an operation does: nothing, the same effect again, or a second effect. */
 export type Effect = (typeof EFFECTS)[number]
@@ -53,6 +53,10 @@ type OperationOptions = {
   effect?: Effect
   enabledByDefault?: boolean
   requiresApprovalByDefault?: boolean
+  /** The least role that approves and rejects its calls; `admin` unless said. */
+  decidedByDefault?: Decider
+  /** Whether whoever started the task never decides about its calls. */
+  neverByStarterByDefault?: boolean
   /** The function's own limits and reach. */
   timeoutSeconds?: number
   memoryMb?: number
@@ -183,6 +187,8 @@ const completeOperation = (
   effect: 'once',
   enabledByDefault: true,
   requiresApprovalByDefault: false,
+  decidedByDefault: 'admin',
+  neverByStarterByDefault: false,
   timeoutSeconds: DEFAULT_TIMEOUT_SECONDS,
   memoryMb: DEFAULT_MEMORY_MB,
   touches: [],

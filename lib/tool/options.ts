@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Operation, Tool } from './define.ts'
 import { MAX_RESULT_SIZE } from './serialize.ts'
 import { type SettingDefinition, SKILL_PATTERN } from './setting.ts'
-import { CATEGORIES, EFFECTS, RESOURCES, SETTING_TYPES } from './words.ts'
+import { CATEGORIES, DECIDERS, EFFECTS, RESOURCES, SETTING_TYPES } from './words.ts'
 
 /**
  * An operation that may take longer is awaited by nobody, since API Gateway waits for 30 seconds:
@@ -74,6 +74,8 @@ const OPERATION_RULES: Record<keyof Operation, Rule> = {
   effect: oneOf(...EFFECTS),
   enabledByDefault: flag,
   requiresApprovalByDefault: flag,
+  decidedByDefault: oneOf(...DECIDERS),
+  neverByStarterByDefault: flag,
   timeoutSeconds: rule(
     `must be a number of seconds above 0, at most ${MAX_OPERATION_SECONDS}.`,
     value => typeof value === 'number' && value > 0 && value <= MAX_OPERATION_SECONDS,

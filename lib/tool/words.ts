@@ -1,6 +1,13 @@
 /** What a repeat of an operation does: nothing, the same effect again, or a second effect. */
 export const EFFECTS = ['read', 'idempotent', 'once'] as const
 
+/**
+ * Who decides about a call that asks for approval: the least role of a group that does (of a user's
+ * own agent it is the user), or no one but those who keep the instance; these always may.
+ */
+export const DECIDERS = ['member', 'admin', 'owner', 'instance-admin'] as const
+export type Decider = (typeof DECIDERS)[number]
+
 /** What a setting's value is and how it is entered. */
 export const SETTING_TYPES = [
   'text',

@@ -57,6 +57,8 @@ describe('the page on agents', () => {
       { data: { max_steps: 20, version: 2 } },
       { error: { code: 'VERSION_MISMATCH' } },
       { data: { max_tokens: null, version: 3 } },
+      { data: { overrides: { now: { requires_approval: true, decided_by: 'owner' } } } },
+      { data: { overrides: { now: { requires_approval: true, decided_by: null } } } },
       { data: { dry_run: true, agent_id: null, name: 'Clerk' } },
       { data: { dry_run: false, tools: [{ tool_class: 'calculator' }, { tool_class: 'time' }] } },
       { data: { ok: true } },
@@ -80,7 +82,7 @@ describe('the page on agents', () => {
       `1 to ${MAX_MAX_STEPS}, ${DEFAULT_MAX_STEPS} unless said`,
       `0 to ${MAX_MAX_RETRIES} (0) and 1 to ${MAX_RETRY_AFTER_MINUTES.toLocaleString('en-US')} (${DEFAULT_RETRY_AFTER_MINUTES})`,
       `at most ${MAX_TEMPLATE_TOOLS} tools, and room for ${MAX_TEMPLATE_WRITES} writes`,
-      `a key may ask for ${RATE_LIMITS.model.perMinute} a minute`,
+      `someone may ask for ${RATE_LIMITS.model.perMinute} a minute`,
     ])
       expect(page).toContain(said)
   })

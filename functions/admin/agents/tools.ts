@@ -1,12 +1,22 @@
 import * as z from 'zod'
 import type { Agent } from '../../../lib/agent/agent.ts'
-import { changeAgentTool, liftsApproval, listAgentTools } from '../../../lib/agent/agent-tool.ts'
+import {
+  changeAgentTool,
+  changesDeciders,
+  decisionPolicy,
+  getAgentTool,
+  liftsApproval,
+  listAgentTools,
+  type OperationChanges,
+  type OperationOverride,
+} from '../../../lib/agent/agent-tool.ts'
 import { configureTools } from '../../../lib/agent/configure.ts'
 import { AppError, notFound } from '../../../lib/core/errors.ts'
 import { access } from '../../../lib/http/access.ts'
 import { managedAgent } from '../../../lib/http/agent-access.ts'
-import { OverrideBody, ToolsBody } from '../../../lib/http/agent-body.ts'
+import { OverrideBody, overrideOf, ToolsBody } from '../../../lib/http/agent-body.ts'
 import { authorOf } from '../../../lib/http/author.ts'
+import { demandGoverning } from '../../../lib/http/deciding.ts'
 import { endpoint, reply } from '../../../lib/http/endpoint.ts'
 import {
   AgentToolView,
@@ -15,6 +25,11 @@ import {
 } from '../../../lib/http/present-agent.ts'
 import { AgentId, OperationName, ToolName } from '../../../lib/http/wire.ts'
 import type { Caller } from '../../../lib/principal/caller.ts'
+import {
+  type DecisionPolicy,
+  deciderWords,
+  someoneElseDecides,
+} from '../../../lib/principal/decider.ts'
 import type { Operation, Tool } from '../../../lib/tool/define.ts'
 import { allTools, findTool, getTool } from '../../../lib/tool/registry.ts'
 import { tools as registry } from '../../tools/index.ts'
@@ -123,24 +138,48 @@ export const toolEndpoints = {
       tag,
       summary: 'Decide about one operation of an agent',
       description:
-        'Whether the agent may run it, and whether a person is asked first. To lift an approval takes a key with the scope `decide`.',
+        'Whether the agent may run it, whether a person is asked first, and who decides then. To lift an approval or to say who decides takes a key with the scope `decide`, of someone who decides about its calls so far.',
       access: governedOperation,
       body: OverrideBody,
       responses: { 200: AgentToolView },
-      errors: ['FORBIDDEN'],
+      errors: ['FORBIDDEN', 'INVALID_STATE'],
     },
     async ({ subject: { agent, tool, operation }, caller, body }) => {
-      const override = { enabled: body.enabled, requiresApproval: body.requires_approval }
-      if (liftsApproval(operation, override) && !caller.scopes.includes('decide'))
-        throw new AppError(
-          'FORBIDDEN',
-          'This key may not lift an approval: it lacks the scope "decide".',
-        )
+      const override = overrideOf(body)
+      if (liftsApproval(operation, override) || changesDeciders(override)) {
+        const current = (await getAgentTool(agent.id, tool.name))?.operations[operation.name]
+        await demandGoverning(caller, agent, decisionPolicy(operation, current).decidedBy)
+        if (changesDeciders(override))
+          await demandAnyone(caller, agent, decisionPolicy(operation, changed(current, override)))
+      }
       const changes = { operations: { [operation.name]: override } }
       const agentTool = await changeAgentTool(agent, tool.name, changes, authorOf(caller))
       return reply(200, await presentOneTool(agent, agentTool, registry))
     },
   ),
+}
+
+/** An override as changes make it; null is inherited again. */
+const changed = (current: OperationOverride = {}, changes: OperationChanges): OperationOverride =>
+  Object.fromEntries(
+    Object.entries({
+      ...current,
+      ...Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)),
+    }).filter(([, value]) => value !== null),
+  )
+
+/** A rule that leaves nobody but who makes it would have each of their tasks wait for its end. */
+const demandAnyone = async (
+  caller: Caller,
+  { principalId }: Agent,
+  { decidedBy, neverByStarter }: DecisionPolicy,
+): Promise<void> => {
+  if (caller.kind !== 'user' || !neverByStarter) return
+  if (await someoneElseDecides(caller.id, principalId, decidedBy)) return
+  throw new AppError(
+    'INVALID_STATE',
+    `Nobody but you could decide: ${deciderWords(decidedBy, principalId)} would have to, and there is no other. Make someone one first.`,
+  )
 }
 
 const enable = async (

@@ -1,5 +1,11 @@
 import { type Agent, getAgent } from '../../../lib/agent/agent.ts'
-import { liftsApproval } from '../../../lib/agent/agent-tool.ts'
+import {
+  type AgentTool,
+  decisionPolicy,
+  getAgentTool,
+  liftsApproval,
+  listAgentTools,
+} from '../../../lib/agent/agent-tool.ts'
 import { configureTools, type ToolConfiguration } from '../../../lib/agent/configure.ts'
 import { createAgent } from '../../../lib/agent/create-agent.ts'
 import { updateAgent } from '../../../lib/agent/update-agent.ts'
@@ -10,6 +16,7 @@ import { invalid, type Problem } from '../../../lib/core/problems.ts'
 import { isReadable } from '../../../lib/core/readable.ts'
 import type { CallContext, Tool } from '../../../lib/tool/define.ts'
 import { findTool } from '../../../lib/tool/registry.ts'
+import { DECIDERS, type Decider } from '../../../lib/tool/words.ts'
 import { tools as registry } from '../index.ts'
 import { manifestOf } from './read.ts'
 
@@ -110,11 +117,19 @@ export const configureToolsOf = async ({
   const agent = await madeBy({ agent: caller, principal }, agent_id)
   const problems: Problem[] = []
   const configurations: ToolConfiguration[] = []
+  const approver = await approverOf(caller.id, call)
+  const held = new Map((await listAgentTools(agent.id)).map(each => [each.tool, each]))
   for (const entry of tools) {
     const tool = await findTool(registry, entry.tool_class)
     if (!tool) problems.push(await unknownTool(entry.tool_class))
     else {
-      problems.push(...problemsWith(tool, entry, call.approvedBy !== undefined))
+      problems.push(
+        ...problemsWith(tool, entry, {
+          isApproved: call.approvedBy !== undefined,
+          held: held.get(tool.name),
+          approver,
+        }),
+      )
       configurations.push({ tool, changes: changesOf(entry), settings: entry.settings ?? {} })
     }
   }
@@ -142,7 +157,25 @@ const madeBy = async (
   )
 }
 
-const problemsWith = (tool: Tool, entry: Entry, isApproved: boolean): Problem[] => {
+/** The least role of who approves calls such as this one. */
+const approverOf = async (
+  callerId: Id<'agent'>,
+  call: Pick<CallContext['call'], 'tool' | 'operation'>,
+): Promise<Decider> => {
+  const tool = await findTool(registry, call.tool)
+  const own = await getAgentTool(callerId, call.tool)
+  return decisionPolicy(tool?.operations[call.operation], own?.operations[call.operation]).decidedBy
+}
+
+const problemsWith = (
+  tool: Tool,
+  entry: Entry,
+  {
+    isApproved,
+    held,
+    approver,
+  }: { isApproved: boolean; held: AgentTool | undefined; approver: Decider },
+): Problem[] => {
   const passwords = Object.keys(entry.settings ?? {}).filter(
     key => Object.hasOwn(tool.settings, key) && tool.settings[key]?.type === 'password',
   )
@@ -162,9 +195,14 @@ const problemsWith = (tool: Tool, entry: Entry, isApproved: boolean): Problem[] 
           },
         ]
       const lifts = auto_approve === true && liftsApproval(operation, { requiresApproval: false })
-      return lifts && !isApproved
-        ? [{ field, message: 'may run unasked only if a person has approved this very call.' }]
-        : []
+      if (!lifts) return []
+      if (!isApproved)
+        return [{ field, message: 'may run unasked only if a person has approved this very call.' }]
+      // Whoever approved this call need not be who decides about those.
+      const { decidedBy, neverByStarter } = decisionPolicy(operation, held?.operations[name])
+      return !neverByStarter && DECIDERS.indexOf(decidedBy) <= DECIDERS.indexOf(approver)
+        ? []
+        : [{ field, message: 'has a rule about who decides: only a person lifts its approval.' }]
     }),
   ]
 }

@@ -115,7 +115,7 @@ test.each([
       },
     },
   })
-  expect(operations.send && effectiveOperation(operations.send, override)).toEqual(effective)
+  expect(operations.send && effectiveOperation(operations.send, override)).toMatchObject(effective)
 })
 
 test('a change is told in the log as it was and as it is, and what is so already is none', async () => {

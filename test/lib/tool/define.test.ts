@@ -26,6 +26,8 @@ test('what a declaration leaves out has a default', () => {
     effect: 'once',
     enabledByDefault: true,
     requiresApprovalByDefault: false,
+    decidedByDefault: 'admin',
+    neverByStarterByDefault: false,
     touches: [],
   })
   expect(tool.available({ settings: {} })).toBe(true)
