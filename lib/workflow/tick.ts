@@ -6,7 +6,7 @@ import { idOf } from '../core/ids.ts'
 import { errorFields, log } from '../core/log.ts'
 import { toolCalls } from '../llm/message.ts'
 import type { Entry } from '../task/history.ts'
-import { getTask, type Task, TERMINAL } from '../task/task.ts'
+import { getTasks, type Task, TERMINAL } from '../task/task.ts'
 import type { ToolRegistry } from '../tool/registry.ts'
 import { modelOf } from './agent-model.ts'
 import { type Heard, hearAtEnd, hearOfChildren } from './attention.ts'
@@ -89,7 +89,9 @@ export const tick = async (event: TickEvent, context: TickContext): Promise<Tick
 
 /** Of a task that came to its end by itself, what it has started may go on; of others nothing does. */
 const clearUp = async (taskId: Task['id'], clock: Clock): Promise<void> => {
-  const task = await getTask(taskId)
+  const [task] = await getTasks([taskId])
+  // Whoever deleted it has left nothing.
+  if (!task) return
   const isDone = task.status === 'COMPLETED' && task.handoverTo === undefined
   if (TERMINAL.includes(task.status) && !isDone) await leaveNothing(task, clock)
 }

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { deletion } from '../../functions/admin/tasks/delete.ts'
+import { tools } from '../../functions/tools/index.ts'
 import { derivedId, type Id } from '../../lib/core/ids.ts'
 import { MAX_INLINE_BYTES } from '../../lib/data/large.ts'
 import { appOf } from '../../lib/http/app.ts'
@@ -10,6 +11,7 @@ import { DEFAULT_MAX_RESULT_CHARS, defineTool } from '../../lib/tool/define.ts'
 import { LATE_MS } from '../../lib/workflow/clear-tree.ts'
 import { finishDeletions } from '../../lib/workflow/finish-deletions.ts'
 import { spawnedId } from '../../lib/workflow/spawn.ts'
+import { tick } from '../../lib/workflow/tick.ts'
 import { ask } from '../probe.ts'
 import { useWorld, world } from '../use-world.ts'
 import { dataOf, snapshot, until } from '../world.ts'
@@ -239,6 +241,11 @@ describe('a deleted task', () => {
     const row = { taskId: id, seq: 7, createdAt: new Date().toISOString() }
     expect(await append(row, { role: 'user', text: long })).toBe(true)
     expect((await leftSince(before)).length).toBe(4)
+    // One that comes only now finds nothing to do, and nothing to fail for.
+    const event = { taskId: id, generation: 1 }
+    expect(await tick(event, { tools, remainingMs: () => 900_000 })).toMatchObject({
+      outcome: 'end',
+    })
     await finishDeletions(later)
     expect(await leftSince(before)).toEqual(onlyId(id))
   })
