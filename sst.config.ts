@@ -4,6 +4,7 @@
 // touch stands in `functions/routes.ts`; how that becomes names, variables and permissions, in
 // `lib/deploy/`, where it is tested. SST allows no import at the top of this file.
 
+type Route = import('./lib/http/route-table.ts').Route
 type FunctionSpec = import('./lib/http/route-table.ts').FunctionSpec
 type Variable = import('./lib/deploy/environment.ts').Variable
 type Text = $util.Input<string>
@@ -23,16 +24,22 @@ export default $config({
   async run() {
     const { routeTable } = await import('./functions/routes.ts')
     const names = await import('./lib/deploy/names.ts')
+    const router = await import('./lib/deploy/router.ts')
+    const { KEYRING_SECRETS } = await import('./lib/deploy/secrets.ts')
     const { functions: specs, routes, schedules } = await routeTable()
     const prefix = names.prefixOf($app)
     names.checkNames({ functions: specs, routes, schedules }, prefix)
 
+    const { gateway, streams } = router.splitRoutes({ functions: specs, routes })
     const api = await makeApi()
-    const makeFunction = await functionMaker(prefix, await makeStores(), api.url)
+    const linkKeys = new sst.Secret(KEYRING_SECRETS.ESPALIER_LINK_KEYS).value
+    const front = await makeRouter(streams, linkKeys)
+    front.route('/', api.url, { readTimeout: `${router.API_READ_TIMEOUT_SECONDS} seconds` })
+    const makeFunction = await functionMaker(prefix, await makeStores(), { front, linkKeys })
     const functions = new Map(specs.map(spec => [spec.name, makeFunction(spec).arn]))
     const arnOf = (name: string) => functions.get(name) ?? names.noFunction(name)
 
-    for (const { method, path, functionName } of routes)
+    for (const { method, path, functionName } of gateway)
       api.route(`${method} ${path}`, arnOf(functionName), {
         name: names.routeComponent({ method, path }),
       })
@@ -42,7 +49,7 @@ export default $config({
         schedule: rateMinutes === 1 ? 'rate(1 minute)' : `rate(${rateMinutes} minutes)`,
       })
     await makeStateMachine(prefix, { tick: arnOf('tick'), park: arnOf('park') })
-    return { api: api.url }
+    return { api: front.url }
   },
 })
 
@@ -81,11 +88,40 @@ const makeApi = async () => {
   })
 }
 
+/** Where people come in: nothing is kept on the way, and what streams is reached through it alone. */
+const makeRouter = async (streams: Route[], linkKeys: $util.Output<string>) => {
+  const { NO_CACHE_POLICY, routerSecretOf, UNCACHED_ERRORS, viewerRequestCode } = await import(
+    './lib/deploy/router.ts'
+  )
+  const injection = linkKeys.apply(keys => viewerRequestCode(streams, routerSecretOf(keys)))
+  return new sst.aws.Router('Router', {
+    protection: 'oac',
+    edge: { viewerRequest: { injection } },
+    transform: {
+      cdn: args => {
+        args.defaultCacheBehavior = $output(args.defaultCacheBehavior).apply(behavior => ({
+          ...behavior,
+          cachePolicyId: NO_CACHE_POLICY,
+        }))
+        args.customErrorResponses = UNCACHED_ERRORS.map(errorCode => ({
+          errorCode,
+          errorCachingMinTtl: 0,
+        }))
+      },
+    },
+  })
+}
+
 /** Makes functions one by one: each is told of, and allowed, what its reach says and no more. */
-const functionMaker = async (prefix: string, { data, objects }: Stores, publicUrl: Text) => {
+const functionMaker = async (
+  prefix: string,
+  { data, objects }: Stores,
+  { front, linkKeys }: { front: sst.aws.Router; linkKeys: $util.Output<string> },
+) => {
   const { variablesOf } = await import('./lib/deploy/environment.ts')
   const { functionComponent, functionName } = await import('./lib/deploy/names.ts')
   const { permissionsOf } = await import('./lib/deploy/permissions.ts')
+  const router = await import('./lib/deploy/router.ts')
   const { KEYRING_SECRETS, PROVIDER_SECRETS, SIGN_IN_SECRETS } = await import(
     './lib/deploy/secrets.ts'
   )
@@ -103,8 +139,8 @@ const functionMaker = async (prefix: string, { data, objects }: Stores, publicUr
     ESPALIER_STATE_MACHINE_ARN: stateMachine,
     ESPALIER_FUNCTION_PREFIX: prefix,
     ESPALIER_SETTINGS_KEYS: new sst.Secret(KEYRING_SECRETS.ESPALIER_SETTINGS_KEYS).value,
-    ESPALIER_LINK_KEYS: new sst.Secret(KEYRING_SECRETS.ESPALIER_LINK_KEYS).value,
-    ESPALIER_PUBLIC_URL: publicUrl,
+    ESPALIER_LINK_KEYS: linkKeys,
+    ESPALIER_PUBLIC_URL: front.url,
     ESPALIER_FETCH_ALLOW: process.env.ESPALIER_FETCH_ALLOW ?? '',
     ESPALIER_OIDC_ISSUER: process.env.ESPALIER_OIDC_ISSUER ?? '',
     ESPALIER_OIDC_CLIENT_ID: process.env.ESPALIER_OIDC_CLIENT_ID ?? '',
@@ -115,6 +151,7 @@ const functionMaker = async (prefix: string, { data, objects }: Stores, publicUr
     ESPALIER_CLAIM_SECRET: new sst.Secret(SIGN_IN_SECRETS.ESPALIER_CLAIM_SECRET, '').value,
     ESPALIER_EMAIL_SENDER: emailSender,
     ESPALIER_RATE_LIMITS: process.env.ESPALIER_RATE_LIMITS ?? '',
+    ESPALIER_ROUTER_SECRET: linkKeys.apply(router.routerSecretOf),
   }
   const providerKeys = PROVIDER_SECRETS.map(({ secret, variable }) => ({
     variable,
@@ -131,6 +168,18 @@ const functionMaker = async (prefix: string, { data, objects }: Stores, publicUr
     )
   return (spec: FunctionSpec) => {
     const name = functionName(prefix, spec)
+    const streaming = (path: string) => ({
+      streaming: true,
+      url: {
+        cors: false,
+        router: {
+          instance: front,
+          path,
+          rewrite: { regex: `^${path}`, to: '' },
+          readTimeout: `${router.STREAM_READ_TIMEOUT_SECONDS} seconds` as const,
+        },
+      },
+    })
     const targets = $resolve({
       table: data.arn,
       bucket: objects.arn,
@@ -151,6 +200,7 @@ const functionMaker = async (prefix: string, { data, objects }: Stores, publicUr
       permissions: targets.apply(to => permissionsOf(spec, to)),
       logging: { retention: LOG_RETENTION },
       nodejs: BUILD,
+      ...(spec.streams ? streaming(router.streamPath(spec)) : {}),
       // Where Node looks for packages: a bundle's own modules find them there by name.
       copyFiles: (spec.files ?? []).map(file => ({ from: `node_modules/${file}` })),
       // AWS's own policy for logs opens every function's; ours opens this one's.

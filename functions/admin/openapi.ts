@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import { publicUrl } from '../../lib/core/config.ts'
 import { appOf, type Env, handlerOf } from '../../lib/http/app.ts'
 import { type Content, contentOf, sendContent } from '../../lib/http/content.ts'
 import { endpoint } from '../../lib/http/endpoint.ts'
@@ -51,11 +52,15 @@ const build = async (): Promise<OpenApiDocument> => {
   return openApiDocument({ endpoints: all, tools: declared })
 }
 
+/** A gateway's own address, which is behind the one that people use. */
+const GATEWAY = /\.amazonaws\.com(\.cn)?$/
+
 /** Where the request came in, as the gateway says: a caller's own Host header can't change it. */
 const originOf = ({ env, req }: Context<Env>): string => {
   const { event } = env
   const domain = event && 'domainName' in event.requestContext && event.requestContext.domainName
   if (!domain) return new URL(req.url).origin
+  if (GATEWAY.test(domain)) return publicUrl()
   const protocol = req.header('x-forwarded-proto') === 'http' ? 'http' : 'https'
   return `${protocol}://${domain}`
 }

@@ -27,6 +27,8 @@ const VARIABLES = {
   emailSender: 'ESPALIER_EMAIL_SENDER',
   /** Other limits than the usual: `key=600, address=off`. */
   rateLimits: 'ESPALIER_RATE_LIMITS',
+  /** What the Router in front proves itself with, where there is one. */
+  routerSecret: 'ESPALIER_ROUTER_SECRET',
 } as const
 
 export type ConfigName = keyof typeof VARIABLES

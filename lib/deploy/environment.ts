@@ -24,8 +24,13 @@ export const variablesOf = (spec: Pick<FunctionSpec, 'reach' | 'tool'>): Variabl
       tells(reach),
     // Sign-in seals what it gives to browsers with a key derived from these.
     ESPALIER_LINK_KEYS: reach.includes('links') || reach.includes('sign-in'),
-    // Whoever takes sessions compares where a write comes from.
-    ESPALIER_PUBLIC_URL: reach.includes('links') || takesCallers(reach) || reach.includes('notify'),
+    // Whoever takes sessions compares where a write comes from; the reference, which reaches nothing,
+    // says where the API is.
+    ESPALIER_PUBLIC_URL:
+      reach.includes('links') ||
+      takesCallers(reach) ||
+      reach.includes('notify') ||
+      reach.length === 0,
     // What operations fetch with is told which hosts inside they may reach, and so is what asks
     // models of other people's choice, and what takes or asks webhooks.
     ESPALIER_FETCH_ALLOW: reach.includes('floor') || reach.includes('models') || tells(reach),
@@ -37,6 +42,10 @@ export const variablesOf = (spec: Pick<FunctionSpec, 'reach' | 'tool'>): Variabl
     ESPALIER_OIDC_ALLOW: reach.includes('sign-in'),
     ESPALIER_CLAIM_SECRET: reach.includes('claim'),
     ESPALIER_RATE_LIMITS: takesCallers(reach) || reach.includes('admit'),
+    // Whoever counts strangers by their address is told it by the Router.
+    ESPALIER_ROUTER_SECRET: ['sign-in', 'admit', 'claim'].some(word =>
+      reach.some(each => each === word),
+    ),
   }
   return (Object.keys(needs) as Variable[]).filter(name => needs[name])
 }
