@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { replaceModel } from '../test/simulation/hooks.ts'
+import { mutate, replaceModel } from '../test/simulation/hooks.ts'
+import { MUTATIONS } from '../test/simulation/mutations.ts'
 import type { Report, SeedReport } from '../test/simulation/simulate.ts'
 
 const USAGE = `npm run simulate -- [--seeds N] [--from N] [--json]     plays seeds, on every core
@@ -22,6 +23,8 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
+    /** Breaks the code in one of the ways of `test/simulation/mutations.ts`. */
+    mutate: { type: 'string' },
     /** Plays so many others first, to show that they leave nothing behind. */
     after: { type: 'string', default: '0' },
     /** A process of its own, one for each core: plays the seeds that it is sent. */
@@ -35,8 +38,13 @@ const number = (text: string): number => {
   throw new Error(`"${text}" is no number of a seed.\n${USAGE}`)
 }
 
-const load = () => {
+const load = async () => {
   replaceModel()
+  if (values.mutate !== undefined) {
+    const mutation = MUTATIONS[values.mutate]
+    if (!mutation) throw new Error(`There are: ${Object.keys(MUTATIONS).join(', ')}.`)
+    mutate(mutation)
+  }
   return import('../test/simulation/simulate.ts')
 }
 
@@ -59,8 +67,11 @@ const playMany = async (from: number, count: number): Promise<Report> => {
     if (next < from + count) worker.send({ seed: next, isTwice: next++ < from + REPLAYED })
     else worker.disconnect()
   }
+  const mutation = values.mutate === undefined ? [] : ['--mutate', values.mutate]
   const workers = Array.from({ length: availableParallelism() }, () =>
-    fork(import.meta.filename, ['--worker'], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
+    fork(import.meta.filename, ['--worker', ...mutation], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    }),
   )
   await Promise.all(
     workers.map(

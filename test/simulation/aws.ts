@@ -8,7 +8,7 @@ import { TooManyRequestsException } from '@aws-sdk/client-lambda'
 import { NoSuchKey, NotFound } from '@aws-sdk/client-s3'
 import { lives } from './clock.ts'
 import { currentRun } from './current.ts'
-import { type Input, kindOfCommand, labelOf } from './label.ts'
+import { type Input, kindOfCommand, labelOf, writtenKeys } from './label.ts'
 import type { Life } from './life.ts'
 import type { Run } from './run.ts'
 
@@ -64,6 +64,7 @@ const attemptOnce = async (
     trace.add(life, `  ${name} → ${(error as Error).name}`)
   }
   run.watch.written(name, input)
+  if (writtenKeys(name, input)[0]?.startsWith('ledger#')) life.ledgerAt = run.scheduler.picked()
   await functions.leave(life, KINDS)
   if (loses(run, name)) {
     trace.add(life, `  ${name} → its answer is lost`)
@@ -124,10 +125,13 @@ const perform = (run: Run, name: string, input: Input): object | Promise<object>
   return readOrWrite(run, name, input)
 }
 
+/** Reads that see what was a while ago unless they ask for what is: those of indexes can't. */
+const LATE = { GetItemCommand: true, QueryCommand: true }
+
 const readOrWrite = (run: Run, name: string, input: Input): object => {
-  const { mishaps, staleTable, table } = run
-  if (name === 'QueryCommand' && input.IndexName !== undefined && mishaps.happens('stale index'))
-    return staleTable(input)
+  const { mishaps, lateRead, table } = run
+  if (name in LATE && !input.ConsistentRead && mishaps.happens('late read'))
+    return lateRead(name, input)
   if (name === 'BatchGetItemCommand' && mishaps.happens('keys left out of a batch'))
     return leftOut(run, input)
   return table.perform(name, input)

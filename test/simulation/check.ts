@@ -15,7 +15,8 @@ export const checkEnd = (run: Run): Reached => {
   const tasks = rows.filter(({ sk }) => sk === 'task') as (Row & Task)[]
   const calls = rows.filter(({ sk }) => sk === 'call') as (Row & ToolCall)[]
   checkTasks(run, tasks)
-  checkLists(run, rows)
+  checkLists(run, rows, calls)
+  checkCancelled(run, tasks)
   checkCalls(run, calls, tasks)
   checkEffects(run, calls)
   checkHistory(run, rows, tasks)
@@ -33,10 +34,35 @@ const checkTasks = ({ violate }: Run, tasks: Task[]): void => {
 }
 
 /** Nothing is left that anyone would wait for, or look after. */
-const checkLists = ({ violate }: Run, rows: Row[]): void => {
+const checkLists = ({ violate }: Run, rows: Row[], calls: ToolCall[]): void => {
+  // A spawn that died half-way keeps its own marker, where its task ended before it was run again.
+  const unended = new Set<string>(
+    calls.flatMap(({ id, status }) => (status === 'STARTED' ? id : [])),
+  )
+  const isOfDead = (sk: string) => sk.endsWith('#spawning') && unended.has(sk.split('#')[0] ?? '')
   for (const { pk, sk, gsi3pk } of rows) {
-    if (pk.startsWith('open#')) violate(`the marker ${short(`${pk}/${sk}`)} is left`)
+    if (pk.startsWith('open#') && !isOfDead(sk))
+      violate(`the marker ${short(`${pk}/${sk}`)} is left`)
     if (gsi3pk !== undefined) violate(`${short(pk)} is still in the list of what is due`)
+  }
+}
+
+/**
+ * Nothing below a cancelled task comes to another end after it, and once a cancelling was answered no
+ * model is asked for it any more: what a ledger had let through before may still be.
+ */
+const checkCancelled = ({ asked, people, violate }: Run, tasks: Task[]): void => {
+  const below = (id: string) => tasks.filter(task => (task.lineage as string[]).includes(id))
+  for (const { id, endedAt = '' } of tasks.filter(({ status }) => status === 'CANCELLED'))
+    for (const task of below(id))
+      if (task.status !== 'CANCELLED' && (task.endedAt ?? '') > endedAt)
+        violate(
+          `${short(task.id)} is ${task.status}, and ${short(id)} above it was cancelled before`,
+        )
+  for (const { id, at } of people.cancelled) {
+    const covered = new Set<string>([id, ...below(id).map(task => task.id)])
+    if (asked.some(({ taskId, begunAt }) => covered.has(taskId) && begunAt > at))
+      violate(`a model was asked for ${short(id)} or below it after that was cancelled`)
   }
 }
 

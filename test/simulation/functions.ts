@@ -48,6 +48,7 @@ export const createFunctions = (run: Run, loaded: Map<string, Loaded>) => {
       pausedUntil: 0,
       timeoutAt: clock.now() + spec.timeoutSeconds * 1_000,
       event: JSON.parse(text),
+      ledgerAt: 0,
       kill: errorType => {
         if (life.dead) return
         life.dead = true

@@ -1,4 +1,5 @@
 import { registerHooks } from 'node:module'
+import type { Mutation } from './mutations.ts'
 
 /** Where the rehearsal's model would come from, the simulation's own does. */
 export const replaceModel = (): void => {
@@ -8,6 +9,22 @@ export const replaceModel = (): void => {
     resolve: (specifier, context, next) => {
       const resolved = next(specifier, context)
       return resolved.url === rehearsal ? { ...resolved, url: model } : resolved
+    },
+  })
+}
+
+const ROOT = new URL('../../', import.meta.url).href
+
+/** Loads one file of the platform with a fault in it. Throws where the file has changed since. */
+export const mutate = ({ file, from, to }: Mutation): void => {
+  registerHooks({
+    load: (url, context, next) => {
+      const loaded = next(url, context)
+      if (url !== ROOT + file) return loaded
+      const source = String(loaded.source)
+      if (source.split(from).length !== 2)
+        throw new Error(`${file} does not hold what is to be broken, once: ${from}`)
+      return { ...loaded, source: source.replace(from, () => to) }
     },
   })
 }

@@ -10,6 +10,8 @@ export type Life = {
   /** When its own time is over. */
   timeoutAt: number
   event: unknown
+  /** The how-manieth thing that happened it was that it last wrote to a ledger. */
+  ledgerAt: number
   /** Ends it, and tells whoever waits for its answer. */
   kill: (errorType: string) => void
 }

@@ -40,7 +40,7 @@ export const rehearsal = (name: string): LanguageModelV4 => ({
     if (!life) throw new Error('A model is asked outside of a function.')
     const { taskId = '' } = life.event as { taskId?: string }
     const request = run.asked.length
-    run.asked.push({ taskId, at: run.clock.now() })
+    run.asked.push({ taskId, begunAt: life.ledgerAt })
     for (const problem of checkPrompt(options.prompt, run.said))
       run.violate(`${taskId}: ${problem}`)
     await run.functions.pass(life, `asks the model (${request})`, KINDS)

@@ -32,6 +32,7 @@ export type People = ReturnType<typeof createPeople>
 export const createPeople = (run: Run, gateway: ReturnType<typeof createGateway>) => {
   const { clock, random, functions } = run
   const approvals: Approval[] = []
+  const cancelled: { id: string; at: number }[] = []
   let asked = 0
 
   const request = async (asking: Request): Promise<Answer> => {
@@ -136,7 +137,9 @@ export const createPeople = (run: Run, gateway: ReturnType<typeof createGateway>
     const { id } = random.pick(some)
     const body = action === 'follow-up' ? { prompt: run.text() } : {}
     const isEnd = action === 'cancel' || action === 'abort'
-    await post(`/api/v1/tasks/${id}/${action}`, isEnd ? undefined : body, newKey())
+    const answer = await post(`/api/v1/tasks/${id}/${action}`, isEnd ? undefined : body, newKey())
+    if (action === 'cancel' && (answer.data as Task | undefined)?.status === 'CANCELLED')
+      cancelled.push({ id, at: run.scheduler.picked() })
   }
 
   const isOpen = (status: string) => !TERMINAL.includes(status)
@@ -161,6 +164,8 @@ export const createPeople = (run: Run, gateway: ReturnType<typeof createGateway>
 
   return {
     approvals,
+    /** Tasks whose cancelling was answered, and as the how-manieth thing that happened. */
+    cancelled,
     create,
 
     /** Acts now and then, at random, for a while. */

@@ -5,7 +5,7 @@ import { setCurrentRun } from './current.ts'
 import { createFunctions } from './functions.ts'
 import { setClock } from './globals.ts'
 import { createGateway } from './http.ts'
-import type { Input } from './label.ts'
+import { type Input, short } from './label.ts'
 import { createMachine } from './machine.ts'
 import { createMishaps, type Mishap, type Mishaps } from './mishaps.ts'
 import { createPeople, type People } from './people.ts'
@@ -24,8 +24,8 @@ import type { World } from './world.ts'
 export const STARTS_AT = Date.parse('2030-01-01T00:00:00.000Z')
 /** What the texts begin with that no other is like. */
 export const OWN_TEXT = 'text-'
-/** How far an index may lag behind. */
-const INDEX_LAG_MS = 10_000
+/** How far a read that is not consistent may lag behind. */
+const READ_LAG_MS = 10_000
 
 /** One run: everything that a seed decides. */
 export type Run = {
@@ -45,14 +45,14 @@ export type Run = {
   counts: { commands: number }
   /** What operations did, what models were asked, said and reported as spent. */
   effects: EffectDone[]
-  asked: { taskId: string; at: number }[]
+  asked: { taskId: string; begunAt: number }[]
   spent: { taskId: string; inputTokens: number; outputTokens: number }[]
   said: SaidCalls
   violations: string[]
   violate: (what: string) => void
   /** A text that no other has. */
   text: () => string
-  staleTable: (input: Input) => object
+  lateRead: (name: string, input: Input) => object
   /** Has something go on beside everything else; what it throws is a fault of the simulation. */
   background: (work: () => Promise<void>) => void
 }
@@ -130,8 +130,8 @@ const createRun = (
     violations,
     violate,
     text: () => `${OWN_TEXT}${++texts}`,
-    staleTable: (input: Input) =>
-      table.performLate('QueryCommand', input, { random: random.next, lagMs: INDEX_LAG_MS }),
+    lateRead: (name: string, input: Input) =>
+      table.performLate(name, input, { random: random.next, lagMs: READ_LAG_MS }),
     background: (work: () => Promise<void>) => {
       lives.exit(work).catch(error => violate(`the simulation failed: ${error?.stack}`))
     },
@@ -155,6 +155,9 @@ const EXPECTED = [
 
 const noteLog = (run: Run, entry: { event: string } & Record<string, unknown>): void => {
   const { error, code, cause } = entry
+  // The sweeper is there for what goes wrong: where nothing does, it finds nothing.
+  if (entry.event === 'task-swept' && run.mishaps.isCalm())
+    run.violate(`${short(String(entry.taskId))} was left to the sweeper, and nothing went wrong`)
   const kind = (cause as { error?: unknown } | undefined)?.error ?? error
   if (error === undefined || EXPECTED.includes(String(kind))) return
   if (code !== undefined && code !== 'INTERNAL') return
