@@ -156,6 +156,21 @@ describe('a delivery', () => {
     expect(await stateOf(id)).toEqual(ended)
   })
 
+  it('that has arrived is not undone by what an earlier attempt is told late', async () => {
+    const { id, subscription } = await recorded()
+    receiver.answer(count => (count === 1 ? 'hang' : { status: 204 }))
+    const first = send(id)
+    await vi.waitFor(() => expect(receiver.received).toHaveLength(1))
+    clock.set(at(2 * PAUSES_MS[0]))
+    await send(id)
+    const ended = await stateOf(id)
+    expect(ended).toMatchObject({ status: 'DELIVERED' })
+    receiver.release(410)
+    await first
+    expect(await stateOf(id)).toEqual(ended)
+    expect(await getSubscription(subscription.id)).toMatchObject({ disabledBecause: 'gone' })
+  })
+
   it('is tried again after growing pauses for about a day, and given up then', async () => {
     receiver.answer(() => ({ status: 500 }))
     const { id } = await recorded()
@@ -246,7 +261,11 @@ describe('a delivery', () => {
     const { id } = await recorded()
     vi.stubEnv('ESPALIER_FETCH_ALLOW', '')
     await send(id)
-    for (const url of ['https://169.254.169.254/latest', `https://${receiver.host}/`]) {
+    for (const url of [
+      'http://example.com/hook',
+      'https://169.254.169.254/latest',
+      `https://${receiver.host}/`,
+    ]) {
       const inside = await recorded({ url })
       await send(inside.id)
       expect(await stateOf(inside.id)).toMatchObject({ attempts: [{ result: 'refused' }] })

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../../../lib/core/clock.ts'
 import { newId } from '../../../lib/core/ids.ts'
@@ -73,6 +73,7 @@ export type Received = { url: string; headers: Record<string, string>; body: str
 /** A server that keeps what it gets, and answers as a test says. */
 export const startReceiver = async () => {
   const received: Received[] = []
+  const held: ServerResponse[] = []
   let answer: (count: number) => { status: number; headers?: Record<string, string> } | 'hang' =
     () => ({ status: 204 })
   const server = createServer(async (request, response) => {
@@ -85,7 +86,7 @@ export const startReceiver = async () => {
       at: Date.now(),
     })
     const said = answer(received.length)
-    if (said === 'hang') return
+    if (said === 'hang') return void held.push(response)
     response.writeHead(said.status, said.headers)
     response.end(said.status === 204 ? undefined : 'a-canary-of-the-answer')
   })
@@ -97,6 +98,10 @@ export const startReceiver = async () => {
     received,
     answer: (next: typeof answer) => {
       answer = next
+    },
+    /** Answers what hangs. */
+    release: (status: number) => {
+      for (const response of held.splice(0)) response.writeHead(status).end()
     },
     /** Ends what hangs. */
     cut: () => server.closeAllConnections(),
