@@ -7,7 +7,9 @@ export const AuditView = z
   .object({
     id: idOf('audit'),
     at: Time,
-    by: z.string().describe('Who did it: the id of a user, of an agent, or of what did it by itself.'),
+    by: z
+      .string()
+      .describe('Who did it: the id of a user, of an agent, or of what did it by itself.'),
     key_id: z.string().nullable().describe('With which key, or in which session.'),
     action: z.string().describe('Noun and verb, such as `setting-changed`.'),
     target: z.string().describe('What was changed: the id of an agent or a principal, or another.'),
