@@ -31,7 +31,7 @@ let boss: Id<'agent'>
 let helper: Id<'agent'>
 
 beforeAll(async () => {
-  helper = await world.createAgent(['calculator', 'probe', 'media', 'subagents'], {
+  helper = await world.createAgent(['calculator', 'probe', 'media', 'subagents', 'sub_agent'], {
     name: 'Helper',
   })
   boss = await world.createAgent(['calculator', 'probe', 'subagents'], { name: 'Boss' })
@@ -196,6 +196,51 @@ describe('a sub-agent that runs beside its task', () => {
     expect(await attentions(id)).toEqual([])
     await world.request('POST', `/api/v1/tasks/${id}/cancel`)
     expect((await world.getTask(child)).status).toBe('CANCELLED')
+  })
+
+  it('is told of as degraded where a limit ended it before it said a word', async () => {
+    const hasty = await world.createAgent(['calculator'], { name: 'Hasty', max_steps: 1 })
+    await world.setSettings(boss, 'subagents', { allowed_target_agents: [helper, hasty] })
+    const id = await world.createTask(boss, spawn(calculate('1 + 1'), { wait: true }, hasty))
+    await world.untilTask(id, 'COMPLETED')
+    const [answer] = await answers(id)
+    expect(answer.subagents[0]).toMatchObject({
+      status: 'FAILED',
+      outcome: 'degraded',
+      outcome_reason: expect.stringContaining('MAX_STEPS'),
+      tool_calls: 1,
+      rounds: 1,
+    })
+  })
+
+  it('that hands over goes on as the one that it became', async () => {
+    await world.override(helper, 'sub_agent.handover', { requires_approval: false })
+    const heir = await world.createAgent(['calculator'], { name: 'Heir' })
+    await world.setSettings(helper, 'sub_agent', { allowed_target_agents: [heir] })
+    const values = JSON.stringify({ target_agent_id: heir, prompt: calculate('5 * 5') })
+    const id = await world.createTask(boss, spawn(`/sub_agent handover ${values}`))
+    const task = await world.untilTask(id, 'COMPLETED')
+    const [told, ...more] = await attentions(id)
+    expect(more).toEqual([])
+    // Its own step and call, and the two steps and the call of the one that went on.
+    expect(told).toContain(`${childOf(task)} of ${helper}: completed; 2 tool calls; 3 rounds`)
+  })
+
+  it('is cancelled with a task that fails, and no model is asked after that', async () => {
+    const hurried = await world.createAgent(['subagents', 'probe'], {
+      name: 'Hurried',
+      max_steps: 1,
+    })
+    await world.setSettings(hurried, 'subagents', { allowed_target_agents: [helper] })
+    await world.override(hurried, 'subagents.spawn_subagent', { requires_approval: false })
+    const id = await world.createTask(hurried, spawn('/probe ask {}'))
+    const task = await world.untilTask(id, 'FAILED')
+    expect(task.error?.code).toBe('MAX_STEPS')
+    await world.untilTask(childOf(task), 'CANCELLED')
+    await until('nothing is asked for', async () => {
+      const waiting = await world.approvals()
+      return waiting.length === 0 ? true : undefined
+    })
   })
 
   it('that failed is told of as such', async () => {
