@@ -22,6 +22,7 @@ export type Raw = {
 const LABELS = ['#a', '#b', 'pk']
 const VALUES: Record<string, AttributeValue> = {
   ':s': { S: 'OPEN' },
+  ':o': { S: 'OP' },
   ':n': { N: '1.0' },
   ':t': { SS: ['a', 'OPEN'] },
   ':l': { L: [{ S: 'OPEN' }, { N: '1' }] },
@@ -29,7 +30,7 @@ const VALUES: Record<string, AttributeValue> = {
 }
 
 const name = fc.constantFrom(...LABELS)
-const ordered = fc.constantFrom(':s', ':n', ':x')
+const ordered = fc.constantFrom(':s', ':o', ':n', ':x')
 const value = fc.constantFrom(...Object.keys(VALUES))
 
 const leaf: fc.Arbitrary<string> = fc.oneof(
@@ -39,8 +40,13 @@ const leaf: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom('#a = #b', '#a<#b', '#a IN (#b, :s)', 'contains(#a, #b)'),
   fc.tuple(name, value, value).map(([a, b, c]) => `${a} IN (${b},${c})`),
   fc.tuple(name, ordered, ordered).map(([a, b, c]) => `${a} BETWEEN ${b} AND ${c}`),
-  fc.tuple(name, value).map(([a, b]) => `contains (${a}, ${b})`),
-  fc.tuple(name, fc.constantFrom(':s', ':n')).map(([a, b]) => `begins_with(${a}, ${b})`),
+  {
+    weight: 4,
+    arbitrary: fc
+      .tuple(name, fc.oneof(value, fc.constant(':o')))
+      .map(([a, b]) => `contains (${a}, ${b})`),
+  },
+  fc.tuple(name, fc.constantFrom(':s', ':o', ':n')).map(([a, b]) => `begins_with(${a}, ${b})`),
   name.map(a => `attribute_exists(${a})`),
   name.map(a => `attribute_not_exists( ${a} )`),
 )
