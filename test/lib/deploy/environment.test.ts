@@ -68,6 +68,14 @@ describe('the environment', () => {
     )
   })
 
+  it('tells only whoever counts strangers what the Router proves itself with', () => {
+    expect(whoKnows('ESPALIER_ROUTER_SECRET')).toEqual([
+      'admin-sign-in',
+      'admin-invitations',
+      'admin-claim',
+    ])
+  })
+
   it('tells of the table whoever reaches rows: all but what serves the reference', () => {
     const others = ['admin-openapi', 'admin-docs']
     expect(whoKnows('ESPALIER_TABLE')).toEqual(

@@ -280,6 +280,18 @@ describe('only', () => {
     expect(whoMay(object('DeleteObject', `media/${user}/${newId('media')}`))).toEqual([])
   })
 
+  it('what streams a task reads it, changes nothing of it, and takes and leaves seats alone', () => {
+    const stream = named('admin-task-stream')
+    const seat = { pk: `watchers#${task}`, sk: 'seat#000' }
+    for (const key of [taskKey(task), callKey(call)]) {
+      expect(may(stream, rows('BatchGetItem', key))).toBe(true)
+      for (const action of WRITES) expect(may(stream, rows(action, key))).toBe(false)
+    }
+    expect(may(stream, object('GetObject', `large/${task}/a`))).toBe(true)
+    expect(may(stream, object('PutObject', `large/${task}/a`))).toBe(false)
+    expect(whoMay(rows('UpdateItem', seat))).toEqual(['admin-task-stream'])
+  })
+
   it('what has an end is ever removed: agents, groups and tasks with what is theirs, and who waits for what', () => {
     const removable = functions.flatMap(spec =>
       statementsOf(spec)

@@ -154,6 +154,7 @@ describe('the functions, each under its own role,', () => {
       prompt: 'Hello',
     })
     await taskWith(task, 'COMPLETED')
+    await request('GET', `/api/v1/tasks/${task}/stream`)
     const ofConfiguration = `/api/v1/llm-configurations/${configuration}`
     await request('PATCH', ofConfiguration, { api_key: 'another-key' })
     await request('POST', `${ofConfiguration}/test`)
