@@ -156,6 +156,25 @@ describe('a deleted task', () => {
     expect(await statusOf(call.task_id ?? '')).toBe(404)
   })
 
+  it('is not what somebody has just followed up: one of the two comes too late', async () => {
+    const outcomes = new Set<string>()
+    for (let attempt = 0; attempt < 6; attempt++) {
+      const id = await world.createTask(boss, 'Hello')
+      await world.untilTask(id, 'COMPLETED')
+      const followUp = () =>
+        world.request('POST', `/api/v1/tasks/${id}/follow-up`, { body: { prompt: 'And then?' } })
+      const order = attempt % 2 === 0 ? [followUp, () => remove(id)] : [() => remove(id), followUp]
+      const answers = (await Promise.all(order.map(each => each()))).map(({ status }) => status)
+      const [followed, deleted] = attempt % 2 === 0 ? answers : answers.toReversed()
+      outcomes.add(`${followed} ${deleted}`)
+      if (deleted === 409) await world.untilTask(id, 'COMPLETED')
+      else expect(await statusOf(id)).toBe(404)
+    }
+    // Both come through only where the new life has ended in between.
+    const legal = ['200 409', '404 200', '409 200', '200 200']
+    for (const outcome of outcomes) expect(legal).toContain(outcome)
+  })
+
   it('is the one at the top of its tree', async () => {
     const id = await world.createTask(boss, line('sub_agent sub_agent', to(helper, 'Hello')))
     const { tool_calls } = await world.untilTask(id, 'COMPLETED')
