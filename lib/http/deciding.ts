@@ -29,16 +29,17 @@ export const WhoDecidesView = z
     decided_by: DeciderWord,
     never_by_starter: z.boolean(),
     started_by: z
-      .string()
-      .nullable()
-      .describe('Who started the task, or made the call outside of one: a user or an agent.'),
+      .array(z.string())
+      .describe(
+        'Who started the task or had it go on, or made the call outside of one: users and agents.',
+      ),
     may_decide: z.boolean().describe('Whether whoever reads this may, with this key.'),
     who: z.string().describe('The same as a sentence; it says, too, where nobody is left.'),
   })
   .meta({ id: 'WhoDecides' })
 
 /** What is known of a call that someone may decide. */
-type Deciding = { call: ToolCall; policy: DecisionPolicy; startedBy: string | undefined }
+type Deciding = { call: ToolCall; policy: DecisionPolicy; startedBy: string[] }
 
 /**
  * Who decides about calls, as it is now: what operators said of their operations, and who started
@@ -61,12 +62,23 @@ const readDeciding = async (calls: ToolCall[], tools: ToolRegistry): Promise<Dec
       const overrides = agentToolOf(found, call.agentId, call.tool)?.operations ?? {}
       const override = Object.hasOwn(overrides, call.operation) ? overrides[call.operation] : {}
       const task = call.taskId && found.get(Started, taskKey(call.taskId))
-      const startedBy = task ? task.startedBy : call.startedBy
-      return { call, policy: decisionPolicy(operation, override), startedBy }
+      const startedBy = task ? await startersOf(task) : (call.startedBy ?? [])
+      return { call, policy: decisionPolicy(operation, override), startedBy: [startedBy].flat() }
     }),
   )
 }
-const Started = z.object(Task.shape).pick({ startedBy: true })
+const Started = z.object(Task.shape).pick({ startedBy: true, alsoStartedBy: true, lineage: true })
+
+/** Who started a task: those above it go on, and those who had them go on started it as much. */
+const startersOf = async (task: z.infer<typeof Started>): Promise<string[]> => {
+  const above = await batchGet(task.lineage.map(taskKey))
+  const all = [task, ...task.lineage.flatMap(id => above.get(Started, taskKey(id)) ?? [])]
+  return [
+    ...new Set(
+      all.flatMap(({ startedBy, alsoStartedBy = [] }) => [startedBy ?? [], alsoStartedBy].flat()),
+    ),
+  ]
+}
 
 /** Lets through who decides about a call, or FORBIDDEN with a sentence that says who does. */
 export const demandDecider = async (
@@ -127,7 +139,7 @@ export const presentDeciding = async (
       return {
         decided_by: policy.decidedBy,
         never_by_starter: policy.neverByStarter,
-        started_by: startedBy ?? null,
+        started_by: startedBy,
         may_decide: isDecider && caller.scopes.includes('decide'),
         who: await sentence(deciding),
       }
@@ -148,9 +160,9 @@ const sentence = async ({ call, policy, startedBy }: Deciding): Promise<string> 
   const { principalId, approvalExpiresAt } = call
   const words = deciderWords(decidedBy, principalId)
   const may = `${words.charAt(0).toUpperCase()}${words.slice(1)} may`
-  const starter = UserId.safeParse(startedBy).data
-  if (!neverByStarter || !starter) return `${may}.`
-  const but = `${may}, but never ${starter}, who started it.`
-  if (await someoneElseDecides(starter, principalId, decidedBy)) return but
+  const starters = startedBy.flatMap(id => UserId.safeParse(id).data ?? [])
+  if (!neverByStarter || starters.length === 0) return `${may}.`
+  const but = `${may}, but never ${starters.join(' or ')}, who started it.`
+  if (await someoneElseDecides(starters, principalId, decidedBy)) return but
   return `${but} There is nobody else at the moment: unless someone comes, or the rule is lifted, it expires at ${approvalExpiresAt}.`
 }

@@ -18,13 +18,14 @@ export type DecisionCase = {
   policy: DecisionPolicy
   relation: Relation | undefined
   userId: string
-  /** A user or an agent; absent, nobody knows any more. */
-  startedBy: string | undefined
+  /** Users and agents; none where nobody knows any more. */
+  startedBy: readonly string[]
 }
 
 /** The rule: whether a user decides about a call. What its key may is asked besides. */
 export const decides = ({ policy, relation, userId, startedBy }: DecisionCase): boolean =>
-  allows(relation, DECIDING[policy.decidedBy]) && !(policy.neverByStarter && startedBy === userId)
+  allows(relation, DECIDING[policy.decidedBy]) &&
+  !(policy.neverByStarter && startedBy.includes(userId))
 
 /** In words, the people who decide about a principal's calls, whatever they started. */
 export const deciderWords = (decidedBy: Decider, principalId: PrincipalId): string => {
@@ -39,33 +40,29 @@ const ROLE_WORDS = {
   owner: 'an owner',
 } as const satisfies Record<Exclude<Decider, 'instance-admin'>, string>
 
-/** Whether anyone but this user, and not disabled, has a role that decides: three reads at most. */
+/** Whether anyone but these users, and not disabled, has a role that decides: four reads at most. */
 export const someoneElseDecides = async (
-  userId: Id<'user'>,
+  userIds: Id<'user'>[],
   principalId: PrincipalId,
   decidedBy: Decider,
 ): Promise<boolean> => {
-  const [admins, known] = await Promise.all([
-    countAdmins(),
-    getUsers(ownersAnd(userId, principalId)),
-  ])
-  const self = known.get(userId)
-  if (admins > (self && isActiveAdmin(self) ? 1 : 0)) return true
+  const owners = isGroup(principalId) ? [] : [principalId]
+  const [admins, known] = await Promise.all([countAdmins(), getUsers([...userIds, ...owners])])
+  const selves = [...new Set(userIds)].flatMap(id => known.get(id) ?? [])
+  if (admins > selves.filter(isActiveAdmin).length) return true
   if (!isGroup(principalId))
     return (
-      userId !== principalId &&
+      !userIds.includes(principalId) &&
       counts(known.get(principalId)) &&
       allows('self', DECIDING[decidedBy])
     )
   const members = (await listMembers(principalId)).filter(
-    member => member.userId !== userId && allows(`group-${member.role}`, DECIDING[decidedBy]),
+    member =>
+      !userIds.includes(member.userId) && allows(`group-${member.role}`, DECIDING[decidedBy]),
   )
   const users = await getUsers(members.map(member => member.userId))
   return [...users.values()].some(counts)
 }
-
-const ownersAnd = (userId: Id<'user'>, principalId: PrincipalId): Id<'user'>[] =>
-  isGroup(principalId) ? [userId] : [userId, principalId]
 
 const counts = (user: User | undefined): boolean =>
   user !== undefined && user.disabledAt === undefined

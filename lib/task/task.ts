@@ -60,6 +60,8 @@ export const Task = z.object({
   status: TaskStatus,
   /** Whose request began it: a user's or an agent's id; the whole tree has its root's. */
   startedBy: z.string().optional(),
+  /** Who had it go on after an end: they started what it does since as much. */
+  alsoStartedBy: z.array(z.string()).optional(),
   /** The top of the tree that this task is in; itself, where nobody spawned it. */
   rootId: idOf('task'),
   parentId: idOf('task').optional(),

@@ -68,6 +68,7 @@ export const beginAnew = async (
     {
       set: {
         stepsFrom: stepsIn(entries),
+        alsoStartedBy: [...new Set([...(task.alsoStartedBy ?? []), by])],
         failures: 0,
         retries: 0,
         maxSteps: agent.maxSteps,

@@ -32,7 +32,7 @@ type Who = 'root' | 'owner' | 'admin' | 'member' | 'stranger'
 type Deciding = {
   decided_by: Decider
   never_by_starter: boolean
-  started_by: string | null
+  started_by: string[]
   may_decide: boolean
   who: string
 }
@@ -128,7 +128,7 @@ describe('who decides', () => {
               shown: {
                 decided_by: by,
                 never_by_starter: never,
-                started_by: started,
+                started_by: [started],
                 may_decide: may,
                 who: expect.stringContaining('admin of the instance may'),
               },
@@ -189,10 +189,32 @@ describe('who decides', () => {
     const call = await until('it asks', async () =>
       (await calls()).find(each => each.task_id === id),
     )
-    expect(call.who_decides).toMatchObject({ started_by: people.admin.id, never_by_starter: true })
+    expect(call.who_decides).toMatchObject({
+      started_by: [people.admin.id],
+      never_by_starter: true,
+    })
     expect((await decide(call.id, 'approve', people.admin.key, call.digest)).status).toBe(403)
     expect((await decide(call.id, 'approve', people.owner.key, call.digest)).status).toBe(200)
     await world.untilTask(id, 'COMPLETED')
+    dataOf(await rule({ never_by_starter: null }))
+  })
+
+  it('is none of those who started a task and had it go on', async () => {
+    dataOf(await rule({ never_by_starter: true }))
+    const start = { agent_id: agent, prompt: 'Say something.' }
+    const post = async (path: string, body: object, key: string) =>
+      dataOf<{ id: string }>(await world.request('POST', `/api/v1/tasks${path}`, { body, key }))
+    const { id } = await post('', start, people.admin.key)
+    await world.untilTask(id, 'COMPLETED')
+    await post(`/${id}/follow-up`, { prompt: '/probe go {}' }, people.owner.key)
+    const call = await until('it asks', async () => {
+      const calls = await world.request('GET', `/api/v1/approvals?principal_id=${group}`)
+      return dataOf<Waiting[]>(calls).find(each => each.task_id === id)
+    })
+    expect(call.who_decides?.started_by).toEqual([people.admin.id, people.owner.id])
+    for (const { key } of [people.admin, people.owner])
+      expect((await decide(call.id, 'approve', key, call.digest)).status).toBe(403)
+    expect((await decide(call.id, 'reject', people.root.key, call.digest)).status).toBe(200)
     dataOf(await rule({ never_by_starter: null }))
   })
 
@@ -337,7 +359,7 @@ describe('a call that nobody is left to decide', () => {
     expect((await seen(id, world.adminKey)).who_decides?.who).not.toContain('nobody else')
     await patch(`/users/${people.root.id}`, { role: 'member' })
     const { who_decides, digest } = await seen(id, world.adminKey)
-    expect(who_decides).toMatchObject({ may_decide: false, started_by: me })
+    expect(who_decides).toMatchObject({ may_decide: false, started_by: [me] })
     expect(who_decides?.who).toMatch(/There is nobody else at the moment: .* it expires at 20/)
     expect((await decide(id, 'approve', world.adminKey, digest)).status).toBe(403)
     dataOf(await never({ never_by_starter: false }))

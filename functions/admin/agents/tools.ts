@@ -175,7 +175,7 @@ const demandAnyone = async (
   { decidedBy, neverByStarter }: DecisionPolicy,
 ): Promise<void> => {
   if (caller.kind !== 'user' || !neverByStarter) return
-  if (await someoneElseDecides(caller.id, principalId, decidedBy)) return
+  if (await someoneElseDecides([caller.id], principalId, decidedBy)) return
   throw new AppError(
     'INVALID_STATE',
     `Nobody but you could decide: ${deciderWords(decidedBy, principalId)} would have to, and there is no other. Make someone one first.`,
