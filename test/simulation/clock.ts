@@ -16,15 +16,18 @@ export type Clock = ReturnType<typeof createClock>
 /** Which function's run this is: what it does is done in its name, and not after its death. */
 export const lives = new AsyncLocalStorage<Life>()
 
-/** The one time that everything in a run goes by; it moves when it is told to. */
-export const createClock = (startAt: number, random: Random) => {
+/**
+ * The one time that everything in a run goes by; it moves when it is told to. Timers fire at whole
+ * multiples of its grain: with a coarse one, much happens at the same time.
+ */
+export const createClock = (startAt: number, random: Random, { grainMs = 1 } = {}) => {
   const timers = new Set<Timer>()
   let now = startAt
   let order = 0
 
   const add = (delayMs: number, fire: () => void, everyMs?: number): Timer => {
     const timer: Timer = {
-      at: now + Math.max(0, Math.round(delayMs)),
+      at: Math.ceil((now + Math.max(0, Math.round(delayMs))) / grainMs) * grainMs,
       order: order++,
       life: lives.getStore(),
       fire: AsyncLocalStorage.bind(fire),

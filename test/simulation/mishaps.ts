@@ -20,6 +20,7 @@ const KINDS = {
   'event delivered late': 0.2,
   'function invoked twice': 0.12,
   'function invoked late': 0.12,
+  'operation invoked twice': 0.15,
   'invocation refused': 0.05,
   'invocation answer lost': 0.1,
   'token call lost': 0.2,

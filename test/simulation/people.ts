@@ -79,7 +79,7 @@ export const createPeople = (run: Run, gateway: ReturnType<typeof createGateway>
 
   /** An operation run without a task, perhaps asked for twice. */
   const runDirectly = async (): Promise<void> => {
-    const operation = random.pick(['look', 'put', 'send', 'gated'])
+    const operation = random.pick(['look', 'put', 'send', 'gated', 'gated', 'long'])
     const headers = { ...newKey(), 'espalier-agent': random.pick(run.agents) }
     const body = { text: run.text() }
     const ask = () => post(`/api/v1/tools/probe/operations/${operation}`, body, headers)

@@ -19,6 +19,9 @@ class ProbeFailure extends Error {}
 /** How long an operation takes, in milliseconds; the slow one goes past its time now and then. */
 const USUAL_MS = 400
 const SLOW_MS = [5_000, 26_500] as const
+/** Longer than anyone waits for: it is run as an event, and its end is a wake. */
+const LONG_TIMEOUT_SECONDS = 120
+const LONG_MS = [10_000, 125_000] as const
 
 const text = z.string().describe('What it is about.')
 const parameters = z.object({ text })
@@ -81,6 +84,14 @@ export const probe = defineTool({
       effect: 'once',
       describe,
       execute: context => perform(context, currentRun().random.int(...SLOW_MS)),
+    },
+    long: {
+      description: 'Send for minutes.',
+      parameters,
+      effect: 'once',
+      timeoutSeconds: LONG_TIMEOUT_SECONDS,
+      describe,
+      execute: context => perform(context, currentRun().random.int(...LONG_MS)),
     },
     fail: {
       description: 'Fail.',

@@ -24,6 +24,8 @@ import type { World } from './world.ts'
 export const STARTS_AT = Date.parse('2030-01-01T00:00:00.000Z')
 /** What the texts begin with that no other is like. */
 export const OWN_TEXT = 'text-'
+/** The finer, the less happens at the same time. */
+const GRAINS_MS = [1, 1, 1_000, 5_000]
 /** How far a read that is not consistent may lag behind. */
 const READ_LAG_MS = 10_000
 
@@ -72,7 +74,7 @@ export type RunResult = {
 /** Plays what a seed says, from the first request until nothing is left to happen. */
 export const playSeed = async (world: World, seed: number): Promise<RunResult> => {
   const random = createRandom(seed)
-  const clock = createClock(STARTS_AT, random)
+  const clock = createClock(STARTS_AT, random, { grainMs: random.pick(GRAINS_MS) })
   setClock(clock)
   const run = createRun(world, { seed, random, clock })
   setCurrentRun(run)
