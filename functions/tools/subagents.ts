@@ -107,7 +107,7 @@ export const tool = defineTool({
         wait_seconds: waitSeconds,
       }),
       effect: 'idempotent',
-      touches: ['tasks', 'workflow'],
+      touches: ['tasks'],
       describe: ({ task_id, wait }) => `${wait ? 'Wait for' : 'Read'} the result of ${task_id}`,
       execute: async context => {
         const { outcome } = await import('./subagents/look.ts')

@@ -35,11 +35,15 @@ describe('the environment', () => {
     expect(whoKnows('ESPALIER_STATE_MACHINE_ARN')).toEqual([
       'tool-sub_agent-sub_agent',
       'tool-sub_agent-handover',
+      'tool-subagents-spawn_subagent',
+      'tool-subagents-spawn_subagents',
+      'tool-subagents-subagent_cancel',
       'admin-agents',
       'admin-tasks',
       'admin-approvals',
       'tick',
       'park',
+      'wake',
       'sweep',
     ])
   })
