@@ -9,6 +9,7 @@ export const tools: ToolRegistry = {
   tool_results: () => import('./tool-results.ts'),
   media: () => import('./media.ts'),
   agent: () => import('./agent.ts'),
+  ask_user: () => import('./ask-user.ts'),
   sub_agent: () => import('./sub-agent.ts'),
-}
   subagents: () => import('./subagents.ts'),
+}
