@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { handler } from '../../../functions/admin/openapi.ts'
 import { routeTable } from '../../../functions/routes.ts'
 import {
   routerSecretOf,
@@ -82,6 +83,21 @@ describe('the Router', () => {
     expect(STREAM_READ_TIMEOUT_SECONDS * 1_000).toBeGreaterThanOrEqual(HEARTBEAT_MS * 2)
     // Of our statuses those that CloudFront would keep.
     expect(UNCACHED_ERRORS).toEqual(expect.arrayContaining([400, 403, 404, 405, 500, 502, 503]))
+  })
+
+  it('is the address that the reference names, and not that of the gateway behind it', async () => {
+    vi.stubEnv('ESPALIER_PUBLIC_URL', 'https://espalier.example')
+    const serversFor = async (domainName: string) => {
+      const requestContext = { domainName, http: { method: 'GET' } }
+      const rawPath = '/api/v1/openapi.json'
+      const event = { version: '2.0', rawPath, rawQueryString: '', headers: {}, requestContext }
+      const { body } = (await handler(event as never)) as { body: string }
+      return JSON.parse(body).servers
+    }
+    const behind = 'abc.execute-api.eu-central-1.amazonaws.com'
+    expect(await serversFor(behind)).toEqual([{ url: 'https://espalier.example' }])
+    expect(await serversFor('own.example')).toEqual([{ url: 'https://own.example' }])
+    vi.unstubAllEnvs()
   })
 
   it('runs lines that fit beside SST’s own into the 10 KB of a CloudFront function', () => {
