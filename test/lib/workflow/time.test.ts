@@ -50,8 +50,9 @@ it('a tick begins a call only where there is time for it, and the next one goes 
     return [outcome, ...tool_calls.map(({ status }) => status)]
   }
   // The model is asked, and after three calls there is too little for one more.
-  expect(await run(STEP_RESERVE_MS)).toEqual(['again', ...Array(3).fill('COMPLETED')])
-  expect(await run(CALL_RESERVE_MS - 1)).toEqual(['again', ...Array(3).fill('COMPLETED')])
+  const three = ['again', ...Array(3).fill('COMPLETED'), 'REQUESTED']
+  expect(await run(STEP_RESERVE_MS)).toEqual(three)
+  expect(await run(CALL_RESERVE_MS - 1)).toEqual(three)
   expect(await run(CALL_RESERVE_MS)).toEqual(['again', ...Array(4).fill('COMPLETED')])
   // What has ended needs no time: on with the next step.
   expect(await run(STEP_RESERVE_MS)).toEqual(['end', ...Array(4).fill('COMPLETED')])
