@@ -15,6 +15,8 @@ import type { Run } from './run.ts'
 /** The SDK's own: three attempts, but one of Lambda's client (`lib/aws/lambda.ts`). */
 const ATTEMPTS = 3
 const BACKOFF_MS = 100
+/** How much later an operation is invoked again that is invoked twice. */
+const TWICE_MS = 30_000
 
 /** What the SDK sees where a connection broke after the request was sent: it tries again. */
 class Lost extends Error {
@@ -160,8 +162,12 @@ const invoke = async (run: Run, input: Input): Promise<object> => {
     run.functions.enqueue(name, event, about)
     return { StatusCode: 202 }
   }
-  // Whoever asked may hear of one run, and another one comes later all the same.
-  if (run.mishaps.happens('operation invoked twice')) run.functions.enqueue(name, event, about)
+  // Whoever asked hears of one run, and another one comes with it or later.
+  if (run.mishaps.happens('operation invoked twice'))
+    run.background(async () => {
+      if (run.random.chance(0.5)) await run.clock.sleep(run.random.around(TWICE_MS))
+      await run.functions.invoke(name, event, about)
+    })
   const { payload, error } = await run.functions.invoke(name, event, about)
   const answer = error ? { errorType: error.type, errorMessage: error.message } : payload
   return {

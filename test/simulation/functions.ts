@@ -36,7 +36,12 @@ export const createFunctions = (run: Run, loaded: Map<string, Loaded>) => {
   }
 
   /** Runs a function once; it may die, and then this is what its caller is told. */
-  const invoke = (name: string, event: unknown, about = ''): Promise<Invocation> => {
+  const invoke = (
+    name: string,
+    event: unknown,
+    about = '',
+    begun?: (life: Life) => void,
+  ): Promise<Invocation> => {
     const { spec, handler } = find(name)
     const { promise, resolve } = Promise.withResolvers<Invocation>()
     const text = JSON.stringify(event ?? {})
@@ -58,6 +63,7 @@ export const createFunctions = (run: Run, loaded: Map<string, Loaded>) => {
       },
     }
     alive.add(life)
+    begun?.(life)
     const context = lambdaContext({
       name: FUNCTION_PREFIX + spec.name,
       arn: lambdaArn(FUNCTION_PREFIX + spec.name),
@@ -119,6 +125,14 @@ export const createFunctions = (run: Run, loaded: Map<string, Loaded>) => {
   return {
     invoke: (name: string, event: unknown, about?: string) =>
       lives.exit(() => invoke(name, event, about)),
+
+    /** Runs a function that is frozen on its way, for longer than any lease. */
+    invokeFrozen: (name: string, event: unknown, about: string) =>
+      invoke(name, event, about, life =>
+        clock.add(random.around(PAUSE_MS), () => {
+          life.pausedUntil = clock.now() + random.int(...LONG_PAUSE_MS)
+        }),
+      ),
     enqueue,
     alive,
     /** Events that have not been dealt with yet. */

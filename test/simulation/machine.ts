@@ -61,6 +61,8 @@ class StateError extends Error {
 const MAX_EVENTS = 25_000
 /** States that an execution passes without end would keep a run from ever ending. */
 const LATE_MS = 90_000
+/** Until the machine notices that it will not hear of a function any more. */
+const LOST_MS = 5_000
 const RETRY_DEFAULTS = { IntervalSeconds: 1, BackoffRate: 2, MaxAttempts: 3 }
 /** A token is known for so long that describing it is told of its end, not of an error. */
 const UNSEEN_MS = 5_000
@@ -206,6 +208,11 @@ export const createMachine = (run: Run, definition: Definition) => {
       throw new StateError('Lambda.TooManyRequestsException', 'Rate exceeded')
     if (mishaps.happens('function invoked late')) {
       again()
+      throw new StateError('Lambda.Unknown', 'the connection broke')
+    }
+    if (mishaps.happens('function lost while it ran')) {
+      void functions.invokeFrozen(name, payload, about)
+      await clock.sleep(random.around(LOST_MS))
       throw new StateError('Lambda.Unknown', 'the connection broke')
     }
     if (mishaps.happens('function invoked twice')) again()

@@ -15,12 +15,13 @@ const KINDS = {
   conflict: 0.02,
   throttled: 0.01,
   'keys left out of a batch': 0.03,
-  'late read': 0.3,
+  'late read': 0.15,
   'event delivered twice': 0.2,
   'event delivered late': 0.2,
   'function invoked twice': 0.12,
+  'function lost while it ran': 0.08,
   'function invoked late': 0.12,
-  'operation invoked twice': 0.15,
+  'operation invoked twice': 0.3,
   'invocation refused': 0.05,
   'invocation answer lost': 0.1,
   'token call lost': 0.2,
@@ -37,7 +38,7 @@ export const MISHAPS = Object.keys(KINDS) as Mishap[]
 /** Mishaps of one run at most: with too many, nothing interesting is ever reached. */
 const MAX_BUDGET = 14
 /** Runs in which all goes well. */
-const CALM = 0.1
+const CALM = 0.2
 /** The chance that a run has a kind at all. */
 const HAS = 0.5
 
@@ -66,7 +67,7 @@ export const createMishaps = (random: Random) => {
       isOver = true
     },
     areOver: (): boolean => isOver,
-    /** Whether nothing has gone wrong so far. */
-    isCalm: (): boolean => Object.keys(counts).length === 0,
+    /** Whether this is a run in which nothing goes wrong. */
+    isCalm: budget === 0,
   }
 }
