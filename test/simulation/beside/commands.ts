@@ -33,7 +33,7 @@ export type Command =
  * Names that sort differently in UTF-8 and UTF-16, and such as begin alike; none that differ in case
  * alone, for dynoxide's begins_with (SQLite's LIKE) does not tell those apart.
  */
-const RANGES = ['a', 'a#1', 'a#2', 'b', 'é', '\uffee', '\u{1f600}']
+const RANGES = ['a', 'a#1', 'b', '\uffee', '\u{1f600}']
 export const HASHES = ['x', 'y']
 
 const key = fc.record({ pk: fc.constantFrom(...HASHES), sk: fc.constantFrom(...RANGES) })
@@ -45,7 +45,7 @@ const indexes = fc.uniqueArray(
 
 const text = fc.constantFrom('', 'OPEN', 'DONE', 'OP', 'ü')
 const number = fc.oneof(
-  { weight: 4, arbitrary: fc.integer({ min: -2, max: 3 }) },
+  { weight: 2, arbitrary: fc.integer({ min: -2, max: 3 }) },
   fc.constantFrom(0.1, 0.2, -1.5, 1e-7, 123_456_789, Number.MAX_SAFE_INTEGER),
   fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }),
 )
@@ -86,16 +86,17 @@ const perAttribute = <T>(
 const item = perAttribute(valueFor, 4)
 
 /** What has an order: of all else DynamoDB refuses `<`, and dynoxide doesn't. */
-const ordered = fc.oneof(text, number, bytes)
+const ordered = (name: string) =>
+  name === 'number' ? fc.oneof(number, fc.constantFrom(-3, 20, 100)) : fc.oneof(text, number, bytes)
 
 const testOf = (name: keyof typeof KINDS): fc.Arbitrary<unknown> => {
   const operand = valueFor(name)
   return fc.oneof(
     { weight: 3, arbitrary: operand },
     fc.constantFrom<unknown>(is.absent, is.present, undefined),
-    ordered.map(is.below),
-    ordered.map(is.atMost),
-    ordered.map(is.above),
+    ordered(name).map(is.below),
+    ordered(name).map(is.atMost),
+    ordered(name).map(is.above),
     fc.array(operand, { minLength: 1, maxLength: 3 }).map(is.oneOf),
     strings.map(is.without),
   )
@@ -133,9 +134,12 @@ const anyChange: fc.Arbitrary<Change> = fc.record({
     ),
     { maxLength: 2 },
   ),
-  add: perAttribute<unknown>(
-    name => (name === 'tags' ? stringSet : name === 'numbers' ? numberSet : number),
-    1,
+  add: fc.oneof(
+    fc.constant({}),
+    { weight: 3, arbitrary: fc.record({ number }) },
+    { weight: 2, arbitrary: fc.record({ tags: stringSet }) },
+    fc.record({ numbers: numberSet }),
+    perAttribute<unknown>(() => fc.oneof(number, stringSet), 1),
   ) as fc.Arbitrary<Record<string, number | Set<string>>>,
   delete: perAttribute<unknown>(
     name => (name === 'numbers' ? numberSet : stringSet),

@@ -27,10 +27,12 @@ const VALUES: Record<string, AttributeValue> = {
   ':t': { SS: ['a', 'OPEN'] },
   ':l': { L: [{ S: 'OPEN' }, { N: '1' }] },
   ':x': { N: '1e2' },
+  ':y': { N: '20.50' },
+  ':z': { N: '-3' },
 }
 
 const name = fc.constantFrom(...LABELS)
-const ordered = fc.constantFrom(':s', ':o', ':n', ':x')
+const ordered = fc.constantFrom(':s', ':o', ':n', ':x', ':y', ':z')
 const value = fc.constantFrom(...Object.keys(VALUES))
 
 const leaf: fc.Arbitrary<string> = fc.oneof(

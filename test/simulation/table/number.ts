@@ -6,6 +6,7 @@ const MAX_POWER = 125
 const MIN_POWER = -130
 
 const NUMBER = /^[+-]?(?=\.?\d)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/
+/** So short that a float holds it, and the sum of two. */
 const PLAIN_INTEGER = /^(?:0|-?[1-9]\d{0,14})$/
 
 /** Without zeros at its end: two that are equal have equal parts. */
@@ -17,10 +18,7 @@ export const canonicalNumber = (text: string): string =>
 
 /** Both in their canonical text. */
 export const addNumbers = (a: string, b: string): string => {
-  if (PLAIN_INTEGER.test(a) && PLAIN_INTEGER.test(b)) {
-    const sum = Number(a) + Number(b)
-    if (Number.isSafeInteger(sum)) return String(sum)
-  }
+  if (PLAIN_INTEGER.test(a) && PLAIN_INTEGER.test(b)) return String(Number(a) + Number(b))
   const [left, right] = [parse(a), parse(b)]
   const exponent = Math.min(left.exponent, right.exponent)
   return format(checked(trim(scaled(left, exponent) + scaled(right, exponent), exponent)))
