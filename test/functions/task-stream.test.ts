@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { tools } from '../../functions/tools/index.ts'
 import { notFound } from '../../lib/core/errors.ts'
 import type { Id } from '../../lib/core/ids.ts'
 import * as table from '../../lib/data/table.ts'
 import { currentUsage } from '../../lib/data/usage.ts'
 import { followTask, HEARTBEAT_MS, RECHECK_MS, STREAM_MS } from '../../lib/http/follow-task.ts'
+import { revokeKey } from '../../lib/principal/key.ts'
 import { taskKey } from '../../lib/task/task.ts'
 import { MAX_WATCHERS, takeSeats } from '../../lib/task/watcher.ts'
 import { createWatch, START } from '../../lib/workflow/watch.ts'
@@ -120,6 +121,24 @@ describe('the stream of a task', () => {
     expect((await follow(id, { after })).status).toBe(204)
   })
 
+  it('goes on from the end once the task has begun a new life', async () => {
+    const id = await world.createTask(agent, 'Hello')
+    const first = await follow(id)
+    await first.closed
+    const after = first.messages.at(-1)?.id ?? ''
+    const body = { prompt: 'And then?' }
+    dataOf(await world.request('POST', `/api/v1/tasks/${id}/follow-up`, { body }))
+    const second = await follow(id, { after })
+    await second.closed
+    expect(second.messages.at(-1)?.event).toBe('end')
+    const history = [first, second].flatMap(({ messages }) => only(messages, 'history'))
+    expect(history).toEqual(await world.history(id))
+    expect(only(second.messages, 'event').map(({ type }) => type)).toEqual([
+      'followed-up',
+      'completed',
+    ])
+  })
+
   it('refuses a place that it never told', async () => {
     const id = await world.createTask(agent, 'Hello')
     for (const after of ['x', 'WzFd', Buffer.from('[0,0,-1,false]').toString('base64url')]) {
@@ -199,6 +218,23 @@ describe('the stream of a task that waits', () => {
     expect(answer.status).toBe(429)
     expect(answer.body.error?.code).toBe('TOO_MANY_REQUESTS')
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+    await world.request('POST', `/api/v1/tasks/${id}/cancel`)
+  })
+
+  it('ends when the key that asked for it counts no more', async () => {
+    const id = await waitingTask()
+    const me = dataOf<{ id: Id<'user'> }>(await world.request('GET', '/api/v1/principals/me'))
+    const { key, keyId } = await world.createUserKey(me.id)
+    const stream = await follow(id, { key })
+    await until('something is told', async () => stream.messages.at(-1))
+    await revokeKey(keyId)
+    // It is looked at every so often, which nobody here waits for.
+    const now = performance.now.bind(performance)
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + RECHECK_MS)
+    await stream.closed
+    clock.mockRestore()
+    expect(stream.messages.map(({ event }) => event)).not.toContain('end')
+    expect((await follow(id, { key })).status).toBe(401)
     await world.request('POST', `/api/v1/tasks/${id}/cancel`)
   })
 
