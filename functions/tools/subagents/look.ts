@@ -1,4 +1,5 @@
 import { isoIn } from '../../../lib/core/clock.ts'
+import { AppError } from '../../../lib/core/errors.ts'
 import type { Id } from '../../../lib/core/ids.ts'
 import { getTasks, lastInLine, type Task, TERMINAL } from '../../../lib/task/task.ts'
 import type { CallContext } from '../../../lib/tool/define.ts'
@@ -35,8 +36,12 @@ export const outcome = async (context: CallContext, { task_id, wait, wait_second
   const last = await lastOf(task)
   if (TERMINAL.includes(last.status)) return told(task)
   if (!wait) return reportOf(task, MAX_TEXT_CHARS)
-  // Whoever is at the top tells nobody of its end, so that nobody waits for it.
-  if (!last.parentId) return reportOf(task, MAX_TEXT_CHARS)
+  // Whoever is at the top tells nobody of its end.
+  if (!last.parentId)
+    throw new AppError(
+      'INVALID_STATE',
+      `${task_id} stands at the top of the tree, and nobody waits for that one. Read its result without waiting.`,
+    )
   if ((await startWaiting({ waiterId, callId, targetId: last.id })) === 'ended') {
     const [ended = task] = await getTasks([task.id])
     return told(ended)
