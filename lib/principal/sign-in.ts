@@ -78,8 +78,11 @@ const notBegun = () =>
 
 /** Never another site's page: browsers read backslashes as slashes, and drop tabs and line ends. */
 const LOCAL_PATH = /^\/(?![/\\])[^\\\p{Cc}\s]*$/u
-export const MAX_RETURN_PATH_CHARS = 1_000
+/** Sealed into a cookie, of which browsers keep 4,096 bytes (RFC 6265). */
+export const MAX_RETURN_PATH_BYTES = 1_000
 
 /** Where someone goes once signed in: a path of our own, and the usual one for anything else. */
 export const returnPath = (text: string | undefined, usual: string): string =>
-  text !== undefined && text.length <= MAX_RETURN_PATH_CHARS && LOCAL_PATH.test(text) ? text : usual
+  text !== undefined && isShort(text) && LOCAL_PATH.test(text) ? text : usual
+
+const isShort = (text: string): boolean => Buffer.byteLength(text) <= MAX_RETURN_PATH_BYTES
