@@ -23,6 +23,8 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
+    /** Stops at the first seed that fails. */
+    bail: { type: 'boolean', default: false },
     /** Breaks the code in one of the ways of `test/simulation/mutations.ts`. */
     mutate: { type: 'string' },
     /** Plays so many others first, to show that they leave nothing behind. */
@@ -64,7 +66,9 @@ const playMany = async (from: number, count: number): Promise<Report> => {
   const sum = emptyReport()
   let next = from
   const send = (worker: ChildProcess) => {
-    if (next < from + count) worker.send({ seed: next, isTwice: next++ < from + REPLAYED })
+    const isEnough = values.bail && sum.violations.length > 0
+    if (next < from + count && !isEnough)
+      worker.send({ seed: next, isTwice: next++ < from + REPLAYED })
     else worker.disconnect()
   }
   const mutation = values.mutate === undefined ? [] : ['--mutate', values.mutate]

@@ -8,18 +8,14 @@ export const MUTATIONS: Record<string, Mutation> = {
     from: '  fence: task.fence,\n  generation: task.generation,\n',
     to: '  generation: task.generation,\n',
   },
-  'token-before-wake': {
+  'send-without-raising': {
     file: 'lib/workflow/wake.ts',
     from: `  const outcome = await table.update(Task, taskKey(taskId), wakeChange(taskId, clock), {
     where: { status: is.oneOf(OPEN) },
   })
   if (outcome.ok) await deliver(outcome.item, clock)
 `,
-    to: `  await deliverTo(taskId, clock)
-  await table.update(Task, taskKey(taskId), wakeChange(taskId, clock), {
-    where: { status: is.oneOf(OPEN) },
-  })
-`,
+    to: '  await deliverTo(taskId, clock)\n',
   },
   'keep-the-marker': {
     file: 'lib/workflow/end.ts',
@@ -40,6 +36,11 @@ export const MUTATIONS: Record<string, Mutation> = {
     file: 'lib/data/table.ts',
     from: 'ConsistentRead: options.index === undefined,',
     to: 'ConsistentRead: false,',
+  },
+  'send-back-what-broke': {
+    file: 'lib/llm/prompt.ts',
+    from: "part.state === 'complete' ? (parseObject(part.input) ?? {}) : {}",
+    to: 'parseObject(part.input) ?? part.input',
   },
   'ask-nobody': {
     file: 'lib/call/propose.ts',
