@@ -193,18 +193,22 @@ export const moveChange = (
 }
 
 const indexesOf = (call: ToolCall): Record<string, string> => {
-  if (waitsOnAPerson(call)) return waitingIndex(call)
   const due = dueAt(call)
-  return due === undefined ? {} : dueIndex(call.id, due)
+  return {
+    ...(waitsOnAPerson(call) ? waitingIndex(call) : {}),
+    ...(due === undefined ? {} : dueIndex(call.id, due)),
+  }
 }
 
 /**
- * When the sweeper looks after a call that no task waits for: one that an event is to run, and one
- * that may have had an effect before its function died. Of a mere read whoever asked asks again.
+ * When the sweeper looks after a call that no task waits for: one that nobody decides about, one
+ * that an event is to run, and one that may have had an effect before its function died. Of a mere
+ * read whoever asked asks again.
  */
 const dueAt = (call: ToolCall): string | undefined => {
   if (call.taskId !== undefined) return undefined
   const { status, effect, decidedAt, deadlineAt, isLong, createdAt } = call
+  if (status === 'PENDING_APPROVAL') return call.approvalExpiresAt
   if (status === 'STARTED') return decidedAt || effect !== 'read' ? deadlineAt : undefined
   const since = status === 'APPROVED' ? decidedAt : isLong && createdAt
   if ((status !== 'APPROVED' && status !== 'REQUESTED') || !since) return undefined

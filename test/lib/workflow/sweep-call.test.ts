@@ -165,3 +165,19 @@ describe('a call outside of tasks', () => {
     await world.untilCall(id, 'COMPLETED')
   })
 })
+
+it('an approval outside of tasks that nobody gives expires, though nobody looks at it', async () => {
+  const headers = { 'idempotency-key': `call-${++keys}` }
+  const answer = await world.run(agent, 'probe.once', {}, { headers })
+  const { call_id: id } = answer.body.data as { call_id: Id<'call'> }
+  const { approvalExpiresAt = '' } = (await getCall(id)) ?? {}
+  const until = Date.parse(approvalExpiresAt) - Date.now()
+  await sweep({}, inMilliseconds(until - 60_000))
+  expect((await getCall(id))?.status).toBe('PENDING_APPROVAL')
+  await sweep({}, inMilliseconds(until + 60_000))
+  expect((await getCall(id))?.status).toBe('EXPIRED')
+  expect((await world.approvals()).map(call => call.id)).not.toContain(id)
+  // Nothing is due of it any more.
+  const due = await Promise.all(Array.from({ length: DUE_SHARDS }, (_, shard) => listAllDue(shard)))
+  expect(due.flat().map(({ pk }) => pk)).not.toContain(id)
+})
