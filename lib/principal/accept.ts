@@ -1,10 +1,11 @@
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { type Id, newId } from '../core/ids.ts'
-import { openInvitation, taking } from './invitation.ts'
+import { openInvitation } from './invitation.ts'
 import { type ApiKey, createKey } from './key.ts'
 import { newUser } from './principal.ts'
 import { hasProvider } from './provider.ts'
+import { taking } from './take-invitation.ts'
 
 export type NewcomersKey = { userId: Id<'user'>; key: ApiKey; text: string }
 

@@ -7,13 +7,14 @@ import { is } from '../data/expression.ts'
 import * as table from '../data/table.ts'
 import type { TransactionWrite } from '../data/transact.ts'
 import { isAllowed, nameOf, verifiedEmail } from './allowed.ts'
-import { type Invitation, openInvitation, taking } from './invitation.ts'
+import { type Invitation, openInvitation } from './invitation.ts'
 import { roleIn } from './member.ts'
 import { adminsBy, newUser, principalKey, User } from './principal.ts'
 import type { Person } from './provider.ts'
 import { hashOf } from './secret.ts'
 import { newSession, type Session } from './session.ts'
 import { type Step, step, takeSteps } from './steps.ts'
+import { taking } from './take-invitation.ts'
 
 /** Who a provider's person is here. An e-mail is nobody: it can change hands. */
 export const Identity = z.object({

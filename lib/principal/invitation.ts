@@ -7,12 +7,9 @@ import { is } from '../data/expression.ts'
 import * as table from '../data/table.ts'
 import { transact } from '../data/transact.ts'
 import type { Caller } from './caller.ts'
-import { Group, GroupRole, memberKey, memberOf, newMember, ownersBy } from './group.ts'
-import { roleFrom, roleKeys } from './member.ts'
-import { allows } from './permission.ts'
-import { principalKey, User } from './principal.ts'
+import { GroupRole } from './group.ts'
+import { User } from './principal.ts'
 import { hasHash, hashOf, newSecret, SECRET_PATTERN } from './secret.ts'
-import { type Step, step } from './steps.ts'
 
 const HOUR_MS = 3_600_000
 /** How long an invitation is open, unless it says otherwise. */
@@ -145,7 +142,8 @@ export const revokeInvitation = async (
   )
 }
 
-const GONE = 'There is no such invitation: it was used, revoked, or is too old. Ask for a new one.'
+export const GONE =
+  'There is no such invitation: it was used, revoked, or is too old. Ask for a new one.'
 
 /** The invitation of a token while it is open; SIGN_IN_REFUSED for every other text. */
 export const openInvitation = async (
@@ -159,70 +157,6 @@ export const openInvitation = async (
   throw new AppError('SIGN_IN_REFUSED', GONE)
 }
 
-/**
- * The steps by which a user takes an invitation: it, its entry in the log, the group it leads into,
- * and that whoever made it may still give what it gives. SIGN_IN_REFUSED where they may not.
- */
-export const taking = async (
-  invitation: Invitation,
-  userId: Id<'user'>,
-  clock: Clock,
-): Promise<Step[]> => {
-  const { id, groupId, groupRole: role = 'member', createdBy } = invitation
-  const now = isoNow(clock)
-  const entry = { by: userId, action: 'invitation-taken', target: id }
-  return [
-    step(
-      {
-        key: invitationKey(id),
-        update: { set: { takenAt: now, takenBy: userId } },
-        where: { takenAt: is.absent, revokedAt: is.absent, expiresAt: is.above(now) },
-      },
-      GONE,
-    ),
-    step(auditWrite(logOf(invitation), entry, clock), GONE),
-    ...(await standing(invitation)),
-    ...(groupId === undefined
-      ? []
-      : [
-          step(
-            newMember(memberOf({ groupId, userId, role, by: createdBy }, clock)),
-            'You are a member of that group already.',
-          ),
-          step(
-            ownersBy(groupId, role === 'owner' ? 1 : 0),
-            'The group that this invitation led into is gone. Ask for another one.',
-          ),
-        ]),
-  ]
-}
-
-const LAPSED =
-  'Whoever made this invitation may not invite like this any more. Ask for another one.'
-
-/** An invitation gives what its maker may give as it is taken: nobody comes back by one made in time. */
-const standing = async ({ createdBy, role, groupId, groupRole }: Invitation): Promise<Step[]> => {
-  const keys = groupId === undefined ? [] : roleKeys(groupId, createdBy)
-  const found = await table.batchGet([principalKey(createdBy), ...keys])
-  const maker = found.get(User, principalKey(createdBy))
-  const isActive = { disabledAt: is.absent }
-  if (maker?.role === 'admin' && maker.disabledAt === undefined)
-    return [step({ check: principalKey(createdBy), where: { ...isActive, role: 'admin' } }, LAPSED)]
-  const inviters = GroupRole.options.filter(each =>
-    allows(`group-${each}`, groupRole === 'owner' ? 'own' : 'manage-members'),
-  )
-  const own = groupId && roleFrom(found, groupId, createdBy)
-  // Of a group that has ended the step of joining it says so.
-  if (groupId !== undefined && !found.get(Group, principalKey(groupId))) return []
-  const isOut = !maker || maker.disabledAt !== undefined || !own || !inviters.includes(own)
-  if (role === 'admin' || groupId === undefined || isOut)
-    throw new AppError('SIGN_IN_REFUSED', LAPSED)
-  return [
-    step({ check: principalKey(createdBy), where: isActive }, LAPSED),
-    step({ check: memberKey(groupId, createdBy), where: { role: is.oneOf(inviters) } }, LAPSED),
-  ]
-}
-
 /** What makes admins is the instance's to know. */
-const logOf = ({ role, groupId }: Invitation) =>
+export const logOf = ({ role, groupId }: Invitation) =>
   role === 'admin' ? 'instance' : (groupId ?? 'instance')
