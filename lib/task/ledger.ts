@@ -6,7 +6,7 @@ import * as table from '../data/table.ts'
 import type { TransactionWrite } from '../data/transact.ts'
 import type { Estimate } from '../llm/estimate.ts'
 import type { ModelUsage } from '../llm/model.ts'
-import type { Task } from './task.ts'
+import { placesOf, type Task } from './task.ts'
 
 /** A request that was begun and whose cost nobody has told yet, by the name of its mark. */
 const MARK_PREFIX = 'open#'
@@ -38,6 +38,8 @@ const Row = z.looseObject({
   tokensLeft: z.int().default(0),
   costLeft: z.int().default(0),
   cancelled: z.set(z.string()).optional(),
+  /** Those of them that are stopped so that they can be continued. */
+  aborted: z.set(z.string()).optional(),
 })
 
 export const Ledger = Row.transform(row => {
@@ -177,12 +179,50 @@ export const bookRequest = async (
   )
 }
 
-/** Forbids a task, and with it all of whose lineage it is, to start another step. */
-export const cancelSteps = (task: Pick<Task, 'id' | 'rootId'>) =>
-  table.update(Ledger, ledgerKey(task.rootId), { add: { cancelled: new Set([task.id]) } })
+/**
+ * Forbids a task, and with it all of whose lineage it is, to start another step: for good, or until
+ * it is continued. Who was cancelled for good is not stopped for less.
+ */
+export const cancelSteps = (
+  { id, rootId }: Pick<Task, 'id' | 'rootId'>,
+  status: 'CANCELLED' | 'ABORTED' = 'CANCELLED',
+) => {
+  const ids = new Set([id])
+  return status === 'CANCELLED'
+    ? table.update(Ledger, ledgerKey(rootId), {
+        add: { cancelled: ids },
+        delete: { aborted: ids },
+      })
+    : table.update(
+        Ledger,
+        ledgerKey(rootId),
+        { add: { cancelled: ids, aborted: ids } },
+        { where: { cancelled: is.without([id]) } },
+      )
+}
 
-/** Takes that back, as a part of the move that lets a stopped task go on. */
-export const allowSteps = ({ id, rootId }: Pick<Task, 'id' | 'rootId'>): TransactionWrite => ({
-  update: { delete: { cancelled: new Set([id]) } },
-  key: ledgerKey(rootId),
-})
+/**
+ * What a task that may take no step any more ends as: what was said of it, and of those in whose
+ * place it goes on. One below a stopped task has nobody left to be continued for.
+ */
+export const endOfStopped = async (task: Task): Promise<'CANCELLED' | 'ABORTED'> => {
+  const { cancelled, aborted } = (await getLedger(task.rootId)) ?? {}
+  const stopped = [...task.lineage, task.id].filter(id => cancelled?.has(id))
+  const places = placesOf(task)
+  const canGoOn = stopped.length > 0 && stopped.every(id => aborted?.has(id) && places.includes(id))
+  return canGoOn ? 'ABORTED' : 'CANCELLED'
+}
+
+/**
+ * Takes that back, as a part of the move that lets a stopped task go on: also what was said of those
+ * in whose place it does.
+ */
+export const allowSteps = (
+  task: Pick<Task, 'id' | 'rootId' | 'parentId' | 'lineage'>,
+): TransactionWrite => {
+  const ids = new Set(placesOf(task))
+  return {
+    update: { delete: { cancelled: ids, aborted: ids } },
+    key: ledgerKey(task.rootId),
+  }
+}

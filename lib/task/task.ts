@@ -152,6 +152,16 @@ export const getTasks = async (ids: Id<'task'>[]): Promise<Task[]> => {
   return ids.flatMap(id => found.get(Task, taskKey(id)) ?? [])
 }
 
+/** A task and those in whose place it goes on. */
+export const placesOf = ({
+  id,
+  parentId,
+  lineage,
+}: Pick<Task, 'id' | 'parentId' | 'lineage'>): Id<'task'>[] => [
+  ...lineage.slice(parentId ? lineage.indexOf(parentId) + 1 : 0),
+  id,
+]
+
 /** The tasks that now stand where these did: who has handed over is followed. */
 export const lastInLine = async (tasks: Task[]): Promise<Task[]> =>
   tasks.every(task => task.handoverTo === undefined)

@@ -30,7 +30,7 @@ export const abortTask = (
 ): Promise<Task> => stop(task, { status: 'ABORTED', ...(by ? { by } : {}) }, clock)
 
 const stop = async (task: Task, how: End, clock: Clock): Promise<Task> => {
-  await cancelSteps(task)
+  await cancelSteps(task, how.status === 'ABORTED' ? 'ABORTED' : 'CANCELLED')
   const ended = await endTree(task, how, clock)
   const [last = ended] = await lastInLine([ended])
   // It has handed over in this moment.

@@ -1,7 +1,7 @@
 import { resultOf } from '../call/receipt.ts'
 import { notFound } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
-import { getTask, getTasks, type Task } from '../task/task.ts'
+import { getTask, getTasks, placesOf, type Task } from '../task/task.ts'
 import { type Conversation, readConversation } from './conversation.ts'
 
 /** A task that this one, or one that it goes on for, has started, at whatever depth; NOT_FOUND otherwise. */
@@ -18,12 +18,6 @@ export const getRelative = async (taskId: Id<'task'>, ofId: Id<'task'>): Promise
   if (task.rootId !== own.rootId || task.id === own.id) throw notFound('sub-agent', taskId)
   return task
 }
-
-/** A task and those in whose place it goes on. */
-const placesOf = ({ id, parentId, lineage }: Task): Id<'task'>[] => [
-  ...lineage.slice(parentId ? lineage.indexOf(parentId) + 1 : 0),
-  id,
-]
 
 /** The children that a task's calls have started, in the order of the calls. */
 export const childrenOf = async ({ calls }: Pick<Conversation, 'calls'>): Promise<Id<'task'>[]> => {

@@ -9,6 +9,7 @@ import type { ModelErrorDetails, ModelErrorKind } from '../llm/model-error.ts'
 import { announce } from '../notification/announce.ts'
 import { outboxWrites } from '../notification/outbox.ts'
 import type { Entry } from '../task/history.ts'
+import { endOfStopped } from '../task/ledger.ts'
 import { moveTask, type TaskMove } from '../task/move.ts'
 import { getTask, type Task, type TaskStatus } from '../task/task.ts'
 import { MAX_WAIT_SECONDS } from './definition.ts'
@@ -109,8 +110,9 @@ export const handOver = async (
 export const fail = (task: Task, code: string, message: string, clock: Clock = systemClock) =>
   end(task, { status: 'FAILED', set: { error: { code, message } } }, clock)
 
-export const cancelled = (task: Task, clock: Clock = systemClock) =>
-  end(task, { status: 'CANCELLED' }, clock)
+/** Ends a task that may take no step any more: whoever stops it has said so before they end it. */
+export const stopped = async (task: Task, clock: Clock = systemClock): Promise<TickOutcome> =>
+  end(task, { status: await endOfStopped(task) }, clock)
 
 /**
  * Queues the task for another try where the model's error allows it: a few soon, each later than

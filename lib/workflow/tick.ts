@@ -20,7 +20,6 @@ import type { ModelStep } from './model-step.ts'
 import { nextStep } from './next-step.ts'
 import { readCatalogue } from './offer.ts'
 import {
-  cancelled,
   complete,
   fail,
   handOn,
@@ -30,6 +29,7 @@ import {
   queueForSlot,
   release,
   retryOrFail,
+  stopped,
   type TickOutcome,
 } from './outcome.ts'
 import { MODEL_TIMEOUT_MS } from './paid-request.ts'
@@ -167,7 +167,7 @@ const ask = async (
   const { task, agent } = step
   try {
     const entry = await nextStep(step, remainingMs, clock)
-    if (entry === 'cancelled') return await cancelled(task, clock)
+    if (entry === 'cancelled') return await stopped(task, clock)
     if (entry === 'hand-on') return await handOn(task)
     return 'code' in entry ? await fail(task, entry.code, entry.message, clock) : entry
   } catch (error) {

@@ -87,6 +87,34 @@ const holdWrite = (isIt: (input: Input) => boolean) => {
 const allIsQuiet = () =>
   until('all has ended', async () => (world.running() === 0 && world.waiting() === 0) || undefined)
 
+describe('aborting', () => {
+  const act = (id: string, verb: 'abort' | 'continue') =>
+    world.request('POST', `/api/v1/tasks/${id}/${verb}`, verb === 'continue' ? { body: {} } : {})
+
+  it('leaves a task to be continued that finds in this moment that it may take no step', async () => {
+    const id = await world.createTask(boss, '/probe ask {}')
+    const [approval] = await world.untilApproval(id)
+    const end = holdWrite(input => JSON.stringify(input).includes('{"S":"ABORTED"}'))
+    const aborting = act(id, 'abort')
+    await end.held
+    await world.decide(approval, 'approve')
+    await world.untilTask(id, 'ABORTED', 'CANCELLED')
+    end.release()
+    expect((await aborting).body.data).toMatchObject({ id, status: 'ABORTED' })
+    await act(id, 'continue')
+    await world.untilTask(id, 'COMPLETED')
+  })
+
+  it('through the task that it has taken the place of leaves one to be continued', async () => {
+    const id = await world.createTask(boss, line('handover', helper, '/probe ask {}'))
+    const [approval] = await world.untilApproval(id)
+    const successor = approval.task_id ?? ''
+    expect((await act(id, 'abort')).body.data).toMatchObject({ id: successor, status: 'ABORTED' })
+    await act(successor, 'continue')
+    expect((await world.untilTask(successor, 'COMPLETED', 'CANCELLED')).status).toBe('COMPLETED')
+  })
+})
+
 describe('cancelling a task that has handed over', () => {
   it('ends the one that goes on in its place, and says so', async () => {
     const id = await world.createTask(boss, line('handover', helper, '/probe ask {}'))
