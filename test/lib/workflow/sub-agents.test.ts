@@ -154,6 +154,17 @@ describe('a task that asks other agents', () => {
     expect(task.usage.steps).toBe(2)
   })
 
+  it('need not say which operation it means where only one is enabled', async () => {
+    const single = await world.createAgent(['sub_agent'], { name: 'Single' })
+    await mayAsk(single, helper)
+    await world.override(single, 'sub_agent.handover', { enabled: false })
+    const values = JSON.stringify({ target_agent_id: helper, prompt: calculate('4 + 4') })
+    const id = await world.createTask(single, `/sub_agent ${values}`)
+    const task = await world.untilTask(id, 'COMPLETED')
+    expect(task.tool_calls[0]).toMatchObject({ operation: 'sub_agent', status: 'COMPLETED' })
+    expect((await answers(id))[0]).toContain('8')
+  })
+
   it('can not be asked outside of tasks', async () => {
     await mayAsk(boss, helper)
     const body = { target_agent_id: helper, prompt: 'x' }
