@@ -5,11 +5,11 @@ import {
   TransactionConflictException,
 } from '@aws-sdk/client-dynamodb'
 import { TooManyRequestsException } from '@aws-sdk/client-lambda'
-import { NoSuchKey, NotFound } from '@aws-sdk/client-s3'
 import { lives } from './clock.ts'
 import { currentRun } from './current.ts'
 import { type Input, kindOfCommand, labelOf, writtenKeys } from './label.ts'
 import type { Life } from './life.ts'
+import { s3 } from './objects.ts'
 import type { Run } from './run.ts'
 
 /** The SDK's own: three attempts, but one of Lambda's client (`lib/aws/lambda.ts`). */
@@ -175,33 +175,4 @@ const invoke = async (run: Run, input: Input): Promise<object> => {
     ...(error ? { FunctionError: 'Unhandled' } : {}),
     Payload: new TextEncoder().encode(JSON.stringify(answer)),
   }
-}
-
-type Objects = Map<string, { body: Uint8Array; contentType: string }>
-
-const s3 = {
-  PutObjectCommand: (
-    objects: Objects,
-    { Key, Body, ContentType }: { Key: string; Body: string | Uint8Array; ContentType: string },
-  ): object => {
-    const body = typeof Body === 'string' ? new TextEncoder().encode(Body) : Body
-    objects.set(Key, { body, contentType: ContentType })
-    return {}
-  },
-  GetObjectCommand: (objects: Objects, { Key }: { Key: string }): object => {
-    const found = objects.get(Key)
-    if (!found) throw new NoSuchKey({ message: Key, $metadata: {} })
-    const text = () => Promise.resolve(new TextDecoder().decode(found.body))
-    const bytes = () => Promise.resolve(found.body)
-    return { Body: { transformToByteArray: bytes, transformToString: text } }
-  },
-  HeadObjectCommand: (objects: Objects, { Key }: { Key: string }): object => {
-    const found = objects.get(Key)
-    if (!found) throw new NotFound({ message: Key, $metadata: {} })
-    return { ContentType: found.contentType }
-  },
-  DeleteObjectCommand: (objects: Objects, { Key }: { Key: string }): object => {
-    objects.delete(Key)
-    return {}
-  },
 }

@@ -4,42 +4,24 @@ import {
   InvalidToken,
   TaskTimedOut,
 } from '@aws-sdk/client-sfn'
-import { resolvePath, setPath, templateOf } from './json-path.ts'
+import { setPath } from './json-path.ts'
 import { short } from './label.ts'
 import type { Run } from './run.ts'
-
-type Retrier = {
-  ErrorEquals: string[]
-  IntervalSeconds?: number
-  BackoffRate?: number
-  MaxAttempts?: number
-  MaxDelaySeconds?: number
-  JitterStrategy?: string
-}
-type Catcher = { ErrorEquals: string[]; ResultPath?: string | null; Next: string }
-type Choice = { Variable: string; StringEquals?: string; Next: string } & Record<string, unknown>
-
-/** A state as it stands in the definition: this walks the real one, whatever becomes of it. */
-export type State = {
-  Type: string
-  Resource?: string
-  Parameters?: unknown
-  ResultSelector?: unknown
-  ResultPath?: string | null
-  TimeoutSeconds?: number
-  TimeoutSecondsPath?: string
-  TimestampPath?: string
-  SecondsPath?: string
-  Seconds?: number
-  Retry?: Retrier[]
-  Catch?: Catcher[]
-  Choices?: Choice[]
-  Default?: string
-  Next?: string
-  End?: boolean
-  Error?: string
-}
-export type Definition = { StartAt: string; States: Record<string, State> }
+import {
+  attemptsOf,
+  choose,
+  type Definition,
+  delayOf,
+  fill,
+  matches,
+  nextOf,
+  type Retrier,
+  type State,
+  StateError,
+  select,
+  timeoutMs,
+  waitMs,
+} from './states.ts'
 
 type Execution = {
   name: string
@@ -50,20 +32,12 @@ type Execution = {
   events: number
 }
 
-class StateError extends Error {
-  constructor(name: string, message: string) {
-    super(message)
-    this.name = name
-  }
-}
-
 /** https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html: events of a history. */
 const MAX_EVENTS = 25_000
 /** States that an execution passes without end would keep a run from ever ending. */
 const LATE_MS = 90_000
 /** Until the machine notices that it will not hear of a function any more. */
 const LOST_MS = 5_000
-const RETRY_DEFAULTS = { IntervalSeconds: 1, BackoffRate: 2, MaxAttempts: 3 }
 /** A token is known for so long that describing it is told of its end, not of an error. */
 const UNSEEN_MS = 5_000
 
@@ -115,7 +89,7 @@ export const createMachine = (run: Run, definition: Definition) => {
       case 'Choice':
         return { name: choose(state, data), data }
       case 'Wait':
-        await clock.sleep(waitMs(state, data))
+        await clock.sleep(waitMs(state, data, clock.now()))
         return { name: nextOf(state), data }
       case 'Pass':
         return { name: nextOf(state), data }
@@ -126,12 +100,6 @@ export const createMachine = (run: Run, definition: Definition) => {
       default:
         throw new Error(`The simulation can't walk a state of type ${state.Type}: teach it.`)
     }
-  }
-
-  const nextOf = (state: State): string => {
-    if (state.Next === undefined)
-      throw new Error('The simulation knows no End but Succeed: teach it.')
-    return state.Next
   }
 
   const task = async (execution: Execution, state: State, data: unknown): Promise<Passed> => {
@@ -146,9 +114,9 @@ export const createMachine = (run: Run, definition: Definition) => {
         trace.add(undefined, `${short(execution.name)} ${error.name}: ${error.message}`)
         const retrier = state.Retry?.find(({ ErrorEquals }) => matches(ErrorEquals, error))
         const tried = retrier ? (attempts.get(retrier) ?? 0) : 0
-        if (retrier && tried < (retrier.MaxAttempts ?? RETRY_DEFAULTS.MaxAttempts)) {
+        if (retrier && tried < attemptsOf(retrier)) {
           attempts.set(retrier, tried + 1)
-          await clock.sleep(delayOf(retrier, tried))
+          await clock.sleep(delayOf(retrier, tried, random))
           continue
         }
         const catcher = state.Catch?.find(({ ErrorEquals }) => matches(ErrorEquals, error))
@@ -157,21 +125,6 @@ export const createMachine = (run: Run, definition: Definition) => {
         return { name: catcher.Next, data: setPath(data, catcher.ResultPath, output) }
       }
     }
-  }
-
-  const select = ({ ResultSelector }: State, result: unknown): unknown =>
-    ResultSelector === undefined ? result : fill(ResultSelector, result)
-
-  const fill = (template: unknown, data: unknown, token = ''): unknown => {
-    const filled = templateOf(template, data, { Task: { Token: token } })
-    if ('missing' in filled) throw new StateError('States.Runtime', `nothing at ${filled.missing}`)
-    return filled.value
-  }
-
-  const delayOf = (retrier: Retrier, tried: number): number => {
-    const { IntervalSeconds, BackoffRate } = { ...RETRY_DEFAULTS, ...retrier }
-    const seconds = Math.min(IntervalSeconds * BackoffRate ** tried, retrier.MaxDelaySeconds ?? 1e9)
-    return seconds * 1_000 * (retrier.JitterStrategy === 'FULL' ? random.next() : 1)
   }
 
   const attempt = (execution: Execution, state: State, data: unknown): Promise<unknown> => {
@@ -219,42 +172,6 @@ export const createMachine = (run: Run, definition: Definition) => {
     const { payload: answer, error } = await functions.invoke(name, payload, about)
     if (error) throw new StateError(error.type, error.message)
     return { StatusCode: 200, ExecutedVersion: '$LATEST', Payload: answer }
-  }
-
-  const timeoutMs = (state: State, data: unknown): number => {
-    const seconds = state.TimeoutSecondsPath
-      ? Number(found(data, state.TimeoutSecondsPath))
-      : (state.TimeoutSeconds ?? 99_999_999)
-    if (!(seconds > 0)) throw new StateError('States.Runtime', 'a timeout must be positive')
-    return seconds * 1_000
-  }
-
-  const waitMs = (state: State, data: unknown): number => {
-    if (state.TimestampPath) {
-      const until = Date.parse(String(found(data, state.TimestampPath)))
-      if (Number.isNaN(until)) throw new StateError('States.Runtime', 'no timestamp')
-      return until - clock.now()
-    }
-    const seconds = state.SecondsPath
-      ? Number(found(data, state.SecondsPath))
-      : (state.Seconds ?? 0)
-    return seconds * 1_000
-  }
-
-  const found = (data: unknown, path: string): unknown => {
-    const value = resolvePath(data, path)
-    if (value === undefined) throw new StateError('States.Runtime', `nothing at ${path}`)
-    return value
-  }
-
-  const choose = (state: State, data: unknown): string => {
-    for (const { Variable, StringEquals, Next, ...others } of state.Choices ?? []) {
-      if (Object.keys(others).length > 0 || StringEquals === undefined)
-        throw new Error('The simulation knows only StringEquals: teach it.')
-      if (found(data, Variable) === StringEquals) return Next
-    }
-    if (state.Default === undefined) throw new StateError('States.NoChoiceMatched', '')
-    return state.Default
   }
 
   const nameOf = (arn: string): string => arn.split(':').at(-1) ?? ''
@@ -312,11 +229,3 @@ export const createMachine = (run: Run, definition: Definition) => {
       [...executions.values()].filter(({ status }) => status === 'RUNNING'),
   }
 }
-
-const matches = (names: string[], { name }: Error): boolean =>
-  names.some(
-    wanted =>
-      wanted === name ||
-      wanted === 'States.ALL' ||
-      (wanted === 'States.TaskFailed' && name !== 'States.Timeout'),
-  )

@@ -15,10 +15,10 @@ import { setCurrentRun } from './current.ts'
 import type { Handler, Loaded } from './functions.ts'
 import { setClock } from './globals.ts'
 import { ADMIN_KEY, answerOf, createGateway } from './http.ts'
-import type { Definition } from './machine.ts'
 import { probe } from './probe.ts'
 import { createRandom } from './random.ts'
 import type { Run } from './run.ts'
+import type { Definition } from './states.ts'
 import { createFakeTable, type FakeTable } from './table.ts'
 
 const ROOT = path.join(import.meta.dirname, '../..')
