@@ -129,7 +129,8 @@ const wordsOf = (reports: Report[]): string =>
 const lineOf = ({ task_id, agent_id, outcome, ...report }: Report): string =>
   [
     `- ${task_id} of ${agent_id}: ${outcome}`,
-    ...(report.outcome_reason ? [report.outcome_reason] : []),
+    // Its code: the words after it may repeat a call that the child's model made.
+    ...(report.outcome_reason?.split(':').slice(0, 1) ?? []),
     `${report.tool_calls} tool calls`,
     `${report.rounds} rounds`,
     ...(report.media.length > 0 ? [`media ${report.media.join(', ')}`] : []),

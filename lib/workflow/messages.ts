@@ -1,8 +1,9 @@
+import type { ToolCall } from '../call/tool-call.ts'
 import type { Id } from '../core/ids.ts'
 import type { Image } from '../llm/images.ts'
 import { type Message, toolCalls } from '../llm/message.ts'
 import type { Entry } from '../task/history.ts'
-import { answersOf, type Conversation } from './conversation.ts'
+import { answersOf, type Conversation, callIdsOf } from './conversation.ts'
 import { noteOf, roundOf } from './loop.ts'
 
 /**
@@ -36,26 +37,52 @@ const entriesAsMessages = async (
     const round = roundOf(entry, answered)
     rounds = round !== undefined && round === last ? rounds + 1 : 1
     last = round
-    return [entry.content, ...toolMessages(entry, answered, { images, note: noteOf(rounds) })]
+    const shownBeside = { calls, images, note: noteOf(rounds) }
+    return [entry.content, ...toolMessages(entry, answered, shownBeside)]
   })
 }
 
 const toolMessages = (
-  { content }: Entry,
+  entry: Entry,
   answers: Awaited<ReturnType<typeof answersOf>>,
-  { images, note }: { images: ReadonlyMap<Id<'media'>, Image>; note: string | undefined },
+  {
+    calls,
+    images,
+    note,
+  }: Pick<Conversation, 'calls'> & {
+    images: ReadonlyMap<Id<'media'>, Image>
+    note: string | undefined
+  },
 ): Message[] => {
+  const { content } = entry
   const parts = content.role === 'assistant' ? toolCalls(content) : []
   if (parts.length === 0) return []
+  const ids = callIdsOf(entry)
   const results = parts.map(({ toolCallId, toolName }, index) => ({
     toolCallId,
     toolName,
     text: [
-      answers[index]?.content ?? '',
+      answers[index]?.content ?? wordsOfStopped(calls.get(ids[index] as Id<'call'>)),
       ...(note !== undefined && index === parts.length - 1 ? [note] : []),
     ].join('\n\n'),
     isError: answers[index]?.isError ?? true,
     images: (answers[index]?.media ?? []).flatMap(id => images.get(id) ?? []),
   }))
   return [{ role: 'tool', results }]
+}
+
+/**
+ * What the model reads of a call that has no answer, which is one that the task was stopped in: of
+ * no word at all it concludes that nothing happened, and makes it again.
+ */
+const wordsOfStopped = (call: ToolCall | undefined): string => {
+  switch (call?.status) {
+    case 'STARTED':
+    case 'UNKNOWN':
+      return 'The task was stopped while this call ran, and nobody has said yet what came of it: it may have had its effect. Do not make it again before you know that it had none.'
+    case 'COMPLETED':
+      return 'The task was stopped while it waited for what this call has started: that was cancelled.'
+    default:
+      return 'The task was stopped before this call ran: it did not run.'
+  }
 }
