@@ -50,7 +50,7 @@ const tick = async (worker: Worker, onHold: () => void): Promise<void> => {
     worker.isHeld = false
     worker.ticks -= 1
     if (worker.ticks <= 0) await endTask(task, { status: 'FAILED' }, { where: held(task) })
-    else await park(task, { status: 'AWAITING_TOOL', step: 0 })
+    else await park(task, { status: 'AWAITING_TOOL' })
   })
   if (done === 'queued') await queueForSlot(task)
 }
