@@ -50,7 +50,8 @@ export const tool = defineTool({
           .describe('How long to wait; then you are told that nobody answered.'),
       }),
       effect: 'idempotent',
-      describe: ({ question }) => `Ask: ${question}`,
+      // The question itself stands in the call; notices go out with this sentence alone.
+      describe: () => 'Ask a person',
       execute: ({ parameters: { question, options, timeout_seconds }, settings, task }) => {
         if (!task) throw new AppError('BAD_REQUEST', 'Only a task can ask someone.')
         const seconds = timeout_seconds ?? settings.timeout_minutes * 60

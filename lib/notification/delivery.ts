@@ -40,7 +40,7 @@ export const Delivery = z.object({
   /** What is sent, to the letter: each attempt sends the same. Once it is over, nobody needs it. */
   body: z.string().optional(),
   /** It is sent only while this call waits in this form. */
-  whileWaiting: z.object({ callId: idOf('call'), digest: z.string() }).optional(),
+  whileWaiting: z.object({ callId: idOf('call'), digest: z.string().optional() }).optional(),
   status: DeliveryStatus,
   attempts: z.array(Attempt),
   createdAt: z.iso.datetime(),

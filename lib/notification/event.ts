@@ -2,12 +2,10 @@ import * as z from 'zod'
 
 /** What one can be told of. */
 export const EVENTS = [
-  /** A call waits for a person: for a decision, or for someone to say whether it ran. */
+  /** A call waits for a person: for a decision, an answer, or for someone to say whether it ran. */
   'call.waiting',
-  /** A call still waits for a decision, and the time for one is nearly over. */
+  /** A call still waits for a decision or an answer, and the time for one is nearly over. */
   'call.expiring',
-  /** A task waits for an answer. */
-  'task.waiting',
   /** A task that no other task asked for has come to its end. */
   'task.ended',
 ] as const

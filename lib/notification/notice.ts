@@ -15,6 +15,9 @@ export type NoticedCall = {
   taskId?: Id<'task'> | undefined
   rootId?: Id<'task'> | undefined
   approvalExpiresAt?: string | undefined
+  /** Of what it asks only until when it waits for an answer, and whether it has one. */
+  question?: { until: string } | undefined
+  answer?: unknown
 }
 
 /** What of a task there is to tell, its status the one that it moves to; a stored task is one. */
@@ -33,21 +36,31 @@ export type NoticedTask = {
 /** Something that happens, as whoever writes it down tells it. */
 export type Notice = { agentName?: string } & (
   | { type: 'call.waiting'; call: NoticedCall }
-  /** `step` is the place in the task's history of what waits: each is told of once. */
-  | { type: 'task.waiting'; task: NoticedTask; step: number; until?: string }
   | { type: 'task.ended'; task: NoticedTask }
 )
 
+/** What a call waits for, in the word of the route that gives it; undefined where it waits for nobody. */
+const awaited = ({ status, question, answer }: NoticedCall) => {
+  if (status === 'PENDING_APPROVAL') return 'decision'
+  if (status === 'UNKNOWN') return 'settlement'
+  return question && !answer ? 'answer' : undefined
+}
+
+/** Until when a call waits for a decision or an answer; a settlement has time. */
+export const waitsUntil = (call: NoticedCall): string | undefined => {
+  const what = awaited(call)
+  if (what === 'decision') return call.approvalExpiresAt
+  return what === 'answer' ? call.question?.until : undefined
+}
+
 /**
- * Whether a notice is for people: a call that waits on one, a task that waits for an answer, the end
- * of what somebody asked for. What a sub-agent came to, its parent is told.
+ * Whether a notice is for people: a call that waits on one, the end of what somebody asked for. What
+ * a sub-agent came to, its parent is told.
  */
 export const isForPeople = (notice: Notice): boolean => {
   switch (notice.type) {
     case 'call.waiting':
-      return ['PENDING_APPROVAL', 'UNKNOWN'].includes(notice.call.status)
-    case 'task.waiting':
-      return notice.task.status === 'AWAITING_INPUT'
+      return awaited(notice.call) !== undefined
     case 'task.ended':
       return notice.task.parentId === undefined
     default:
@@ -62,9 +75,7 @@ export const principalOf = (notice: Notice): PrincipalId =>
 export const partsOf = (notice: Notice): (string | number)[] => {
   switch (notice.type) {
     case 'call.waiting':
-      return [notice.call.id, notice.call.status, notice.call.approvalExpiresAt ?? '']
-    case 'task.waiting':
-      return [notice.task.id, notice.task.status, notice.step]
+      return [notice.call.id, notice.call.status, waitsUntil(notice.call) ?? '']
     case 'task.ended':
       return [notice.task.id, notice.task.generation]
     default:
@@ -86,6 +97,7 @@ const dataOf = (notice: Notice): Record<string, unknown> => {
     return {
       call_id: call.id,
       status: call.status,
+      waits_for: awaited(call) ?? null,
       tool: call.tool,
       operation: call.operation,
       description: call.description,
@@ -94,7 +106,7 @@ const dataOf = (notice: Notice): Record<string, unknown> => {
       principal_id: call.principalId,
       task_id: call.taskId ?? null,
       root_task_id: call.rootId ?? null,
-      expires_at: (call.status === 'UNKNOWN' ? undefined : call.approvalExpiresAt) ?? null,
+      expires_at: waitsUntil(call) ?? null,
       path: `/api/v1/tool-calls/${call.id}`,
     }
   }
@@ -107,9 +119,8 @@ const dataOf = (notice: Notice): Record<string, unknown> => {
     principal_id: task.principalId,
     root_task_id: task.rootId,
     parent_task_id: task.parentId ?? null,
-    ...(notice.type === 'task.waiting'
-      ? { expires_at: notice.until ?? null }
-      : { error_code: task.error?.code ?? null, handed_over_to: task.handoverTo ?? null }),
+    error_code: task.error?.code ?? null,
+    handed_over_to: task.handoverTo ?? null,
     path: `/api/v1/tasks/${task.id}`,
   }
 }

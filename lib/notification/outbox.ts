@@ -5,7 +5,7 @@ import { findDeliveries, newDelivery } from './delivery.ts'
 import type { NoticeEvent } from './event.ts'
 import { EXPIRING_FRACTION, MIN_EXPIRING_MS } from './limits.ts'
 import { listenersOf } from './listeners.ts'
-import { bodyOf, isForPeople, type Notice, partsOf, principalOf } from './notice.ts'
+import { bodyOf, isForPeople, type Notice, partsOf, principalOf, waitsUntil } from './notice.ts'
 
 /**
  * What records that there is something to tell: writes for the transaction of the move itself, so
@@ -43,16 +43,17 @@ const deliveryIdOf = (
 const tellings = (notice: Notice, clock: Clock): Telling[] => {
   const now = isoNow(clock)
   const first: Telling = { event: notice.type, body: bodyOf(notice, notice.type, now) }
-  if (notice.type !== 'call.waiting' || notice.call.status !== 'PENDING_APPROVAL') return [first]
-  const { id: callId, digest, approvalExpiresAt } = notice.call
-  if (digest === undefined || approvalExpiresAt === undefined) return [first]
-  const sendAt = expiringAt(approvalExpiresAt, clock)
+  const until = notice.type === 'call.waiting' ? waitsUntil(notice.call) : undefined
+  if (notice.type !== 'call.waiting' || until === undefined) return [first]
+  const { id: callId, status, digest } = notice.call
+  const sendAt = expiringAt(until, clock)
   return [
     first,
     {
       event: 'call.expiring',
       body: bodyOf(notice, 'call.expiring', sendAt),
-      whileWaiting: { callId, digest },
+      // A decision is about one form of the call; a question has but one.
+      whileWaiting: { callId, ...(status === 'PENDING_APPROVAL' && digest ? { digest } : {}) },
       sendAt,
     },
   ]

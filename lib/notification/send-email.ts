@@ -9,7 +9,6 @@ import type { Subscription } from './subscription.ts'
 const SUBJECTS: Record<Delivery['event'], string> = {
   'call.waiting': 'A tool call waits for you',
   'call.expiring': 'A tool call still waits, and not for much longer',
-  'task.waiting': 'A task waits for an answer',
   'task.ended': 'A task has ended',
   [TEST_EVENT]: 'A test of your notices',
 }

@@ -7,6 +7,7 @@ import { small, storeLarge } from '../data/large.ts'
 import { textOf } from '../llm/message.ts'
 import type { ModelErrorDetails, ModelErrorKind } from '../llm/model-error.ts'
 import { announce } from '../notification/announce.ts'
+import type { Notice } from '../notification/notice.ts'
 import { outboxWrites } from '../notification/outbox.ts'
 import type { Entry } from '../task/history.ts'
 import { endOfStopped } from '../task/ledger.ts'
@@ -40,16 +41,16 @@ export const outcomeOf = (
   fields: Partial<TickOutcome> = {},
 ): TickOutcome => ({ wakeSeq: 0, fence: 0, waitSeconds: 0, until: '', ...fields, outcome })
 
-/** Leaves the task waiting: the lease goes, and the wake that the tick saw is noted. */
+/**
+ * Leaves the task waiting: the lease goes, and the wake that the tick saw is noted. What there is to
+ * `tell` people is recorded with it.
+ */
 export const park = async (
   task: Task,
-  { status, until, step }: { status: TaskStatus; until?: string; step: number },
+  { status, until, tell = [] }: { status: TaskStatus; until?: string; tell?: Notice[] },
   clock: Clock = systemClock,
 ): Promise<TickOutcome> => {
-  const notices = await outboxWrites(
-    { type: 'task.waiting', task: { ...task, status }, step, ...(until ? { until } : {}) },
-    clock,
-  )
+  const notices = (await Promise.all(tell.map(notice => outboxWrites(notice, clock)))).flat()
   const waitSeconds = secondsUntil(until, clock)
   const set = {
     seenWakeSeq: task.wakeSeq,

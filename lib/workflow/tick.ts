@@ -1,10 +1,13 @@
 import * as z from 'zod'
-import { findAgent } from '../agent/agent.ts'
+import { type Agent, findAgent } from '../agent/agent.ts'
+import { isAsking } from '../call/question.ts'
+import type { ToolCall } from '../call/tool-call.ts'
 import { type Clock, isoIn, systemClock } from '../core/clock.ts'
 import { AppError, hasCode } from '../core/errors.ts'
 import { idOf } from '../core/ids.ts'
 import { errorFields, log } from '../core/log.ts'
 import { toolCalls } from '../llm/message.ts'
+import type { Notice } from '../notification/notice.ts'
 import type { Entry } from '../task/history.ts'
 import { getTasks, type Task, TERMINAL } from '../task/task.ts'
 import type { ToolRegistry } from '../tool/registry.ts'
@@ -115,7 +118,7 @@ const advance = async (taken: Task, context: TickContext, clock: Clock): Promise
         const heard = await atEnd({ task, agent, model, conversation, last }, clock)
         if (!heard) return complete(task, last, clock)
         if (!('entry' in heard))
-          return park(task, { status: 'AWAITING_SUB_AGENTS', step: last.seq, ...heard }, clock)
+          return park(task, { status: 'AWAITING_SUB_AGENTS', ...heard }, clock)
         conversation.entries.push(heard.entry)
         continue
       }
@@ -125,7 +128,8 @@ const advance = async (taken: Task, context: TickContext, clock: Clock): Promise
       const records = await runStepCalls(step, context.remainingMs, clock)
       if (!records) return handOn(task)
       const { state, calls } = await stateOfStep(records, clock)
-      if (state.kind === 'waiting') return park(task, { ...state, step: last.seq }, clock)
+      if (state.kind === 'waiting')
+        return park(task, { ...state, tell: questionsOf(calls, agent) }, clock)
       if (state.kind === 'handed-over') return handOver(task, state, clock)
       for (const call of calls) conversation.calls.set(call.id, call)
     }
@@ -157,6 +161,10 @@ const atEnd = async (
   if (last.finishReason === 'length' || last.finishReason === 'content-filter') return undefined
   return hearAtEnd(step, async () => (await overLimit(step)) !== undefined, clock)
 }
+
+/** What people are asked, whatever else the task waits for. */
+const questionsOf = (calls: ToolCall[], { name: agentName }: Agent): Notice[] =>
+  calls.filter(isAsking).map(call => ({ type: 'call.waiting', call, agentName }))
 
 /** The next step's entry, or how the task goes on where the model gave none. */
 const ask = async (

@@ -19,6 +19,8 @@ beforeAll(() => {
 
 const clock = clockAt('2026-01-01T00:00:00.000Z')
 
+const question = { text: 'a canary of a question', until: '2026-01-02T00:00:00.000Z' }
+
 const requestsOf = async (work: () => Promise<unknown>) => {
   const { requests } = currentUsage()
   await work()
@@ -50,11 +52,10 @@ describe('what is recorded', () => {
         type: 'call.waiting' as const,
         call: callOf(user, { status }),
       })),
-      ...(['PENDING_APPROVAL', 'AWAITING_SUB_AGENTS', 'AWAITING_TOOL'] as const).map(status => ({
-        type: 'task.waiting' as const,
-        task: taskOf(user, { status }),
-        step: 1,
-      })),
+      {
+        type: 'call.waiting',
+        call: callOf(user, { status: 'COMPLETED', question, answer: { json: '{}' } }),
+      },
     ]
     const count = await requestsOf(async () => {
       for (const notice of notices) expect(await outboxWrites(notice, clock)).toEqual([])
@@ -71,8 +72,8 @@ describe('what is recorded', () => {
     expect(waiting.map(({ subscriptionId }) => subscriptionId)).toEqual([calls.id])
     const ended = await told({ type: 'task.ended', task: taskOf(user) })
     expect(ended.map(({ subscriptionId }) => subscriptionId)).toEqual([ends.id])
-    const asked = taskOf(user, { status: 'AWAITING_INPUT' })
-    expect(await told({ type: 'task.waiting', task: asked, step: 2 })).toEqual([])
+    const asking = callOf(user, { status: 'COMPLETED', question })
+    expect(await eventsOf({ type: 'call.waiting', call: asking })).toEqual(['call.waiting'])
   })
 
   it('is nothing more from when a subscription is disabled, and again from when it is enabled', async () => {
@@ -107,12 +108,12 @@ describe('what is recorded', () => {
     expect(await eventsOf({ type: 'task.ended', task: { ...task, generation: 2 } })).toEqual([
       'task.ended',
     ])
-    const asking = taskOf(user, { status: 'AWAITING_INPUT' })
-    await transact(await outboxWrites({ type: 'task.waiting', task: asking, step: 3 }, clock))
-    expect(await eventsOf({ type: 'task.waiting', task: asking, step: 3 })).toEqual([])
-    expect(await eventsOf({ type: 'task.waiting', task: asking, step: 5 })).toEqual([
-      'task.waiting',
-    ])
+    const asking: Notice = {
+      type: 'call.waiting',
+      call: callOf(user, { status: 'COMPLETED', question }),
+    }
+    await transact(await outboxWrites(asking, clock))
+    expect(await eventsOf(asking)).toEqual([])
   })
 
   it('is there with the move or not at all', async () => {
@@ -187,6 +188,7 @@ it('tells ids, names, states and times, and nothing of what was asked or answere
   const data = {
     call_id: call.id,
     status: 'PENDING_APPROVAL',
+    waits_for: 'decision',
     tool: 'letters',
     operation: 'send',
     description: 'Send a letter to Ada',
@@ -219,12 +221,12 @@ it('tells ids, names, states and times, and nothing of what was asked or answere
       path: `/api/v1/tasks/${task.id}`,
     },
   })
-  const asking = taskOf(user, { status: 'AWAITING_INPUT' })
-  const until = '2026-01-02T00:00:00.000Z'
-  const [asked] = await told({ type: 'task.waiting', task: asking, step: 1, until })
+  const asking = callOf(user, { status: 'COMPLETED', question })
+  const [asked] = await told({ type: 'call.waiting', call: asking })
   expect(JSON.parse(asked?.body ?? '').data).toMatchObject({
-    task_id: asking.id,
-    expires_at: until,
+    call_id: asking.id,
+    waits_for: 'answer',
+    expires_at: question.until,
   })
   for (const delivery of [waiting, expiring, ended, asked])
     expect(JSON.stringify(delivery)).not.toContain('canary')
