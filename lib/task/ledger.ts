@@ -91,7 +91,7 @@ export const openOf = ({ open }: Ledger): { requests: number; tokens: number; co
  * Steps of one tree at most: an agent's own limit is one task's, and a task can start others
  * without end.
  */
-export const MAX_TREE_STEPS = 1_000
+export const MAX_TREE_STEPS = 10_000
 
 /** A request that may be made, for whoever hears its answer to book. */
 export type Begun = { rootId: Id<'task'>; mark: string; estimate: Estimate }

@@ -5,6 +5,7 @@ import { isDetached, listOpen } from '../task/open-children.ts'
 import { getTask, getTasks, lastInLine, type Task, TERMINAL } from '../task/task.ts'
 import { callIdsOf } from './conversation.ts'
 import { type End, endTask } from './end.ts'
+import { inGroups } from './in-groups.ts'
 import { spawnedId } from './spawn.ts'
 import { sendToken } from './wake.ts'
 import { livesAgain, withdrawCalls } from './withdraw.ts'
@@ -46,9 +47,12 @@ export const cancelBelow = async (task: Task, clock: Clock = systemClock): Promi
   if (await livesAgain(task)) return
   const goesOn = (started: Task) =>
     started.id === task.handoverTo || (task.status === 'COMPLETED' && isDetached(started))
-  for (const started of below)
-    if (!TERMINAL.includes(started.status) && !goesOn(started)) await cancelTask(started, { clock })
+  const left = below.filter(started => !TERMINAL.includes(started.status) && !goesOn(started))
+  await inGroups(left, ENDED_AT_ONCE, started => cancelTask(started, { clock }))
 }
+
+/** Tasks that are ended side by side: a thousand one by one would take longer than a request may. */
+const ENDED_AT_ONCE = 16
 
 /**
  * Nothing of an ended task is left for anyone to approve, and nothing goes on that it has started
@@ -62,8 +66,9 @@ export const leaveNothing = async (task: Task, clock: Clock = systemClock): Prom
 /** A task of the stopped one's lineage needs no word of its own in the ledger. */
 const endTree = async (task: Task, how: End, clock: Clock): Promise<Task> => {
   // First what is below: who ends is no longer found from above when this is done again.
-  for (const started of await startedBy(task))
-    await endTree(started, howBelow(task, started, how), clock)
+  await inGroups(await startedBy(task), ENDED_AT_ONCE, started =>
+    endTree(started, howBelow(task, started, how), clock),
+  )
   const ended = await endOne(task, how, clock)
   await withdrawCalls(ended, clock)
   // Its execution would wait on for a day, for nothing.
