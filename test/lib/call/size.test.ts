@@ -314,8 +314,8 @@ describe('a list of long calls', () => {
 describe('a task with much to tell', () => {
   it('shows what there is room for, and pages its history', async () => {
     const first = `/long take ${JSON.stringify({ text: 'w'.repeat(150_000) })}`
-    const more = '/long take {"text": "{{1}}{{1}}"}'
-    const steps = [first, ...Array.from({ length: 8 }, () => more)]
+    const more = (step: number) => `/long take {"text": "{{1}}{{1}}${step}"}`
+    const steps = [first, ...Array.from({ length: 8 }, (_, step) => more(step))]
     const id = await world.createTask(agent, steps.join('\n\n'))
     const done = await world.untilTask(id, 'COMPLETED')
     const shown = done.tool_calls.map(({ truncated }) => truncated)
