@@ -114,9 +114,9 @@ test.each<[string, Definition, RegExp]>([
     /the setting "constructor"/,
   ],
   [
-    'an operation that takes longer than anyone waits',
-    { ...base, operations: { send: { ...operation(), timeoutSeconds: 26 } } },
-    /the operation "send", "timeoutSeconds" must be a number of seconds above 0, at most 25/,
+    'an operation that takes longer than a Lambda lives',
+    { ...base, operations: { send: { ...operation(), timeoutSeconds: 891 } } },
+    /the operation "send", "timeoutSeconds" must be a number of seconds above 0, at most 890/,
   ],
   [
     'a timeout of no time',
