@@ -1,5 +1,3 @@
-import { MAX_NAME_CHARS } from '../principal/allowed.ts'
-
 /** Subscriptions of one principal: each notice becomes one row for each of them, in one transaction. */
 export const MAX_SUBSCRIPTIONS = 10
 /** Addresses of one subscription; SES takes 50 of a message. */
@@ -8,7 +6,6 @@ export const MAX_EMAILS = 10
 export const MAX_EMAIL_CHARS = 254
 /** What servers take as a rule. */
 export const MAX_URL_CHARS = 2_048
-export const MAX_SUBSCRIPTION_NAME_CHARS = MAX_NAME_CHARS
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
