@@ -1,9 +1,9 @@
 import { getCall } from '../call/tool-call.ts'
-import { AppError, notFound } from '../core/errors.ts'
+import { notFound } from '../core/errors.ts'
 import type { ToolRegistry } from '../tool/registry.ts'
 import { elapseCall } from '../workflow/elapse-call.ts'
 import { access, demand } from './access.ts'
-import { demandDecider } from './deciding.ts'
+import { demandDecider, demandDecidingKey, demandPerson } from './deciding.ts'
 import { CallId } from './wire.ts'
 
 /** The tool call in the path, for those who may read it, its own agent among them. */
@@ -44,11 +44,10 @@ export const settleableCall = access({
   find: async asked => {
     const call = await readableCall.find(asked)
     const { caller } = asked
-    if (caller.kind === 'agent')
-      throw new AppError('FORBIDDEN', 'An agent never decides; a person does.')
+    demandPerson(caller)
     await demand(caller, 'decide', call, () => notFound('tool call', call.id))
-    if (caller.scopes.includes('decide')) return call
-    throw new AppError('FORBIDDEN', 'This key may not decide: it lacks the scope "decide".')
+    demandDecidingKey(caller)
+    return call
   },
 })
 

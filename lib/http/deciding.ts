@@ -86,13 +86,23 @@ export const demandDecider = async (
   caller: Caller,
   tools: ToolRegistry,
 ): Promise<void> => {
-  if (caller.kind === 'agent')
-    throw new AppError('FORBIDDEN', 'An agent never decides; a person does.')
+  demandPerson(caller)
   const [deciding] = await readDeciding([call], tools)
   if (!deciding) throw new Error('A reader left out what it was given.')
   const relation = await relationTo(caller, call.principalId)
   if (!decides(caseOf(deciding, caller, relation)))
     throw new AppError('FORBIDDEN', `You don’t decide about this call. ${await sentence(deciding)}`)
+  demandDecidingKey(caller)
+}
+
+/** Refuses agents, whatever their keys may. */
+export const demandPerson = (caller: Caller): void => {
+  if (caller.kind === 'agent')
+    throw new AppError('FORBIDDEN', 'An agent never decides; a person does.')
+}
+
+/** Refuses a key without the scope, whoever it belongs to. */
+export const demandDecidingKey = (caller: Caller): void => {
   if (!caller.scopes.includes('decide'))
     throw new AppError('FORBIDDEN', 'This key may not decide: it lacks the scope "decide".')
 }
