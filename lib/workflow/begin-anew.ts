@@ -126,7 +126,10 @@ const checkLife = (task: Task, agent: Agent, { type, prompt }: NewLife): void =>
     )
   const from = FROM[type]
   if (!from.includes(task.status))
-    throw new AppError('INVALID_STATE', `A task that is ${task.status} can't be ${WORDS[type]}.`)
+    throw new AppError(
+      'INVALID_STATE',
+      `A task that is ${task.status} can't be ${type.replace('-', ' ')}; only one that is ${from.join(' or ')} can.`,
+    )
   if (type === 'followed-up' && !agent.allowFollowup)
     throw new AppError(
       'INVALID_STATE',
@@ -134,12 +137,6 @@ const checkLife = (task: Task, agent: Agent, { type, prompt }: NewLife): void =>
     )
   if (type === 'followed-up' && prompt === undefined)
     throw new AppError('VALIDATION_ERROR', 'A follow-up needs a prompt.')
-}
-
-const WORDS: Record<NewLife['type'], string> = {
-  retried: 'retried; only one that is FAILED can',
-  continued: 'continued; only one that is FAILED or ABORTED can',
-  'followed-up': 'followed up; only one that is COMPLETED can',
 }
 
 /** A failed task whose last word was an answer, which therefore was none. */
