@@ -5,6 +5,7 @@ import { is } from '../data/expression.ts'
 import { Large, loadLarge } from '../data/large.ts'
 import * as table from '../data/table.ts'
 import { type TransactionWrite, transact } from '../data/transact.ts'
+import { awaited } from '../notification/notice.ts'
 import { PrincipalId } from '../principal/principal.ts'
 import { Asked } from '../tool/result.ts'
 import { EFFECTS } from '../tool/words.ts'
@@ -115,8 +116,7 @@ const waitingIndex = (call: Pick<ToolCall, 'id' | 'principalId' | 'createdAt'>) 
   gsi2sk: `${call.createdAt}#${call.id}`,
 })
 /** What only a person can move on: a decision is asked for, an answer, or what came of a run. */
-export const waitsOnAPerson = ({ status, question, answer }: ToolCall): boolean =>
-  status === 'PENDING_APPROVAL' || status === 'UNKNOWN' || (!!question && !answer)
+export const waitsOnAPerson = (call: ToolCall): boolean => awaited(call) !== undefined
 /** How long the event that has a call run may take before the sweeper sends another. */
 export const EVENT_GRACE_MS = 60_000
 const WAITING_ATTRIBUTES = ['gsi2pk', 'gsi2sk']

@@ -40,7 +40,7 @@ export type Notice = { agentName?: string } & (
 )
 
 /** What a call waits for, in the word of the route that gives it; undefined where it waits for nobody. */
-const awaited = ({ status, question, answer }: NoticedCall) => {
+export const awaited = ({ status, question, answer }: NoticedCall) => {
   if (status === 'PENDING_APPROVAL') return 'decision'
   if (status === 'UNKNOWN') return 'settlement'
   return question && !answer ? 'answer' : undefined
