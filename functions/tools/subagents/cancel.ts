@@ -1,5 +1,5 @@
 import type { Id } from '../../../lib/core/ids.ts'
-import { usdOf } from '../../../lib/llm/price.ts'
+import { presentFamilyUsage } from '../../../lib/http/present-usage.ts'
 import { lastInLine, TERMINAL } from '../../../lib/task/task.ts'
 import type { CallContext } from '../../../lib/tool/define.ts'
 import { result } from '../../../lib/tool/result.ts'
@@ -14,19 +14,12 @@ export const cancel = async (context: CallContext, taskId: Id<'task'>) => {
   const hadEnded = TERMINAL.includes(last.status)
   // Done again, it finishes what was left.
   const ended = await cancelTask(task, { by: context.agent.id, clock: context.clock })
-  const { tasks, steps, inputTokens, outputTokens, cost } = await usageOf(task)
   return result({
     content: {
       task_id: taskId,
       status: ended.status,
       had_ended: hadEnded,
-      used: {
-        tasks,
-        steps,
-        input_tokens: inputTokens,
-        output_tokens: outputTokens,
-        cost_usd: cost === undefined ? null : usdOf(cost),
-      },
+      used: presentFamilyUsage(await usageOf(task)),
     },
     fetched: [taskId],
   })
