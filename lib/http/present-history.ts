@@ -5,7 +5,7 @@ import { bytesOf, loadLarge } from '../data/large.ts'
 import { AssistantMessage, textOf, toolCalls } from '../llm/message.ts'
 import { usdOf } from '../llm/price.ts'
 import type { Entry } from '../task/history.ts'
-import { answersOf, type Conversation, callIdsOf } from '../workflow/conversation.ts'
+import { answersOf, type Conversation, callIdsOf, partsOf } from '../workflow/conversation.ts'
 import { createRoom, MAX_ANSWER_BYTES } from './room.ts'
 import { CallId, TaskId, Time } from './wire.ts'
 
@@ -132,13 +132,11 @@ const discardedOf = async ({ discarded }: Entry): Promise<Pick<HistoryRow, 'disc
 
 /** What the call at an index of an entry's step has answered, as a row. */
 const answerRow = (entry: Entry, index: number, answer: CallResult): HistoryRow => {
-  const { seq, content } = entry
-  const asked = content.role === 'assistant' ? toolCalls(content)[index] : undefined
   return {
-    seq,
+    seq: entry.seq,
     role: 'tool',
     call_id: callIdsOf(entry)[index],
-    tool: asked?.toolName ?? '',
+    tool: partsOf(entry)[index]?.toolName ?? '',
     text: answer.content,
     is_error: answer.isError,
   }

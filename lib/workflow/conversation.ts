@@ -3,7 +3,7 @@ import { CallResult, callIdAt, callKey, ToolCall } from '../call/tool-call.ts'
 import type { Id } from '../core/ids.ts'
 import { loadLarge } from '../data/large.ts'
 import { batchGet } from '../data/table.ts'
-import { toolCalls } from '../llm/message.ts'
+import { type ToolCallPart, toolCalls } from '../llm/message.ts'
 import { type Entry, readWithSummaries, type Summary } from '../task/history.ts'
 
 /**
@@ -41,6 +41,10 @@ const TOO_MANY: CallResult = {
   content: `This call did not run: a step makes at most ${MAX_CALLS_PER_STEP}. Make it again in the next one.`,
 }
 
+/** The calls that an entry's step asked for, in the model's order. */
+export const partsOf = ({ content }: Entry): ToolCallPart[] =>
+  content.role === 'assistant' ? toolCalls(content) : []
+
 /** The ids of the calls that an entry's step asked for and that have a record, in order. */
 export const callIdsOf = (entry: Entry): Id<'call'>[] =>
   partsOf(entry)
@@ -60,8 +64,6 @@ export const answersOf = (
     }),
   )
 }
-
-const partsOf = ({ content }: Entry) => (content.role === 'assistant' ? toolCalls(content) : [])
 
 /**
  * What the model reads of a call, once there is an answer: not before all its children ended, or

@@ -2,9 +2,9 @@ import type { CallResult } from '../call/tool-call.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { clip } from '../core/clip.ts'
 import { parseObject } from '../llm/arguments.ts'
-import { type ToolCallPart, toolCalls } from '../llm/message.ts'
+import type { ToolCallPart } from '../llm/message.ts'
 import type { Entry } from '../task/history.ts'
-import { answersOf, type Conversation, callIdsOf } from './conversation.ts'
+import { answersOf, type Conversation, callIdsOf, partsOf } from './conversation.ts'
 
 /** Steps in a row with the same calls and the same answers before the model is told of it. */
 export const NOTICED_ROUNDS = 3
@@ -67,6 +67,3 @@ const callText = ({ toolName, input, state }: ToolCallPart): string => {
   const values = state === 'complete' ? parseObject(input) : undefined
   return `${toolName} ${values ? canonicalJson(values) : input}`
 }
-
-const partsOf = ({ content }: Entry): ToolCallPart[] =>
-  content.role === 'assistant' ? toolCalls(content) : []

@@ -1,9 +1,9 @@
 import type { ToolCall } from '../call/tool-call.ts'
 import type { Id } from '../core/ids.ts'
 import type { Image } from '../llm/images.ts'
-import { type Message, toolCalls } from '../llm/message.ts'
+import type { Message } from '../llm/message.ts'
 import type { Entry } from '../task/history.ts'
-import { answersOf, type Conversation, callIdsOf } from './conversation.ts'
+import { answersOf, type Conversation, callIdsOf, partsOf } from './conversation.ts'
 import { noteOf, roundOf } from './loop.ts'
 
 /**
@@ -54,8 +54,7 @@ const toolMessages = (
     note: string | undefined
   },
 ): Message[] => {
-  const { content } = entry
-  const parts = content.role === 'assistant' ? toolCalls(content) : []
+  const parts = partsOf(entry)
   if (parts.length === 0) return []
   const ids = callIdsOf(entry)
   const results = parts.map(({ toolCallId, toolName }, index) => ({

@@ -11,14 +11,14 @@ import { didYouMean } from '../core/nearest.ts'
 import { wellFormed } from '../core/well-formed.ts'
 import { batchGet } from '../data/table.ts'
 import { transact } from '../data/transact.ts'
-import { type ToolCallPart, toolCalls } from '../llm/message.ts'
+import type { ToolCallPart } from '../llm/message.ts'
 import { announce } from '../notification/announce.ts'
 import { outboxWrites } from '../notification/outbox.ts'
 import type { Entry } from '../task/history.ts'
 import { type Task, taskKey } from '../task/task.ts'
 import { MAX_AWAITED_SECONDS } from '../tool/options.ts'
 import { splitArguments } from '../tool/schema.ts'
-import { callIdsOf, readCalls } from './conversation.ts'
+import { callIdsOf, partsOf, readCalls } from './conversation.ts'
 import { type Offers, searchCall } from './discovery.ts'
 import { held, LEASE_LOST } from './lease.ts'
 import type { Catalogue } from './offer.ts'
@@ -46,7 +46,7 @@ export const runStepCalls = async (
   clock: Clock = systemClock,
 ): Promise<ToolCall[] | undefined> => {
   const { entry } = step
-  const parts = entry.content.role === 'assistant' ? toolCalls(entry.content) : []
+  const parts = partsOf(entry)
   const ids = callIdsOf(entry)
   const known = await readCalls(ids)
   const calls: ToolCall[] = []
