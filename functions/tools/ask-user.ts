@@ -1,16 +1,18 @@
 import * as z from 'zod'
+import {
+  MAX_OPTION_CHARS,
+  MAX_OPTIONS,
+  MAX_QUESTION_CHARS,
+  MAX_TIMEOUT_SECONDS,
+  MIN_TIMEOUT_SECONDS,
+} from '../../lib/call/question.ts'
 import { AppError } from '../../lib/core/errors.ts'
 import { serve } from '../../lib/http/serve.ts'
 import { defineTool } from '../../lib/tool/define.ts'
 import { result } from '../../lib/tool/result.ts'
 import { setting } from '../../lib/tool/setting.ts'
 
-export const MAX_QUESTION_CHARS = 4_000
-export const MAX_OPTIONS = 20
-export const MAX_OPTION_CHARS = 200
-/** How long a question waits: at least and at most, and where nobody says. */
-export const MIN_TIMEOUT_SECONDS = 10
-export const MAX_TIMEOUT_SECONDS = 7 * 86_400
+/** How long a question waits where nobody says. */
 const DEFAULT_TIMEOUT_MINUTES = 30
 
 export const tool = defineTool({
@@ -54,8 +56,7 @@ export const tool = defineTool({
       describe: () => 'Ask a person',
       execute: ({ parameters: { question, options, timeout_seconds }, settings, task }) => {
         if (!task) throw new AppError('BAD_REQUEST', 'Only a task can ask someone.')
-        const seconds = timeout_seconds ?? settings.timeout_minutes * 60
-        const timeoutSeconds = Math.min(Math.max(seconds, MIN_TIMEOUT_SECONDS), MAX_TIMEOUT_SECONDS)
+        const timeoutSeconds = timeout_seconds ?? settings.timeout_minutes * 60
         return result({
           content: 'The question was put; the answer follows.',
           question: { text: question, options, timeoutSeconds },

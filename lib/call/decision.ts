@@ -70,7 +70,7 @@ export const approve = async (
   }
   return decide(call, { digest, by, clock, also }, 'APPROVED', {
     decision: { digest: current, decision: 'approve' },
-    ...(edited ? { set: await formOf(call, admission) } : {}),
+    ...(edited ? { set: { ...(await formOf(call, admission)), editedBy: by } } : {}),
   })
 }
 

@@ -11,6 +11,7 @@ export const maskResult = (result: ToolResult, secrets: string[]): ToolResult =>
   ...result,
   content: maskSecrets(result.content, secrets),
   ...(result.data === undefined ? {} : { data: maskSecrets(result.data, secrets) }),
+  ...(result.question === undefined ? {} : { question: maskSecrets(result.question, secrets) }),
 })
 
 /**

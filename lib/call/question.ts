@@ -1,3 +1,4 @@
+import { clip } from '../core/clip.ts'
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
 import { AppError } from '../core/errors.ts'
 import { is } from '../data/expression.ts'
@@ -5,18 +6,34 @@ import { small, storeLarge } from '../data/large.ts'
 import { type TransactionWrite, transact } from '../data/transact.ts'
 import { type CallResult, callKey, getCall, moveChange, type ToolCall } from './tool-call.ts'
 
+/** A question's length and its options', in characters, and how many of these there are. */
+export const MAX_QUESTION_CHARS = 4_000
+export const MAX_OPTIONS = 20
+export const MAX_OPTION_CHARS = 200
+/** How long a question waits, at least and at most. */
+export const MIN_TIMEOUT_SECONDS = 10
+export const MAX_TIMEOUT_SECONDS = 7 * 86_400
+
 /** An answer's length, in characters. */
 export const MAX_ANSWER_CHARS = 50_000
 
-/** The question as a call's record holds it, from what its operation asks. */
+/**
+ * The question as a call's record holds it, from what its operation asks; any tool may ask, so what
+ * is too long is cut, and the time is brought within its bounds.
+ */
 export const questionOf = (
   { text, options, timeoutSeconds }: NonNullable<CallResult['question']>,
   clock: Clock = systemClock,
 ): NonNullable<ToolCall['question']> => ({
-  text,
-  ...(options ? { options } : {}),
-  until: isoIn(timeoutSeconds * 1_000, clock),
+  text: clip(text, MAX_QUESTION_CHARS),
+  ...(options
+    ? { options: options.slice(0, MAX_OPTIONS).map(option => clip(option, MAX_OPTION_CHARS)) }
+    : {}),
+  until: isoIn(secondsWithin(timeoutSeconds) * 1_000, clock),
 })
+
+const secondsWithin = (seconds: number): number =>
+  Math.min(Math.max(seconds || 0, MIN_TIMEOUT_SECONDS), MAX_TIMEOUT_SECONDS)
 
 /** Whether a call waits for an answer, which then is what the model reads of it. */
 export const isAsking = ({ question, answer }: ToolCall): boolean =>
@@ -38,7 +55,9 @@ export const answerQuestion = async (
     return { ...call, ...set }
   const current = (await getCall(call.id)) ?? call
   if (!current.question) throw new AppError('INVALID_STATE', 'The call asks nothing.')
-  const why = isUnanswered(current, clock) ? 'its time is up' : 'it has its answer'
+  const why = current.answeredBy
+    ? 'someone has answered it'
+    : 'its time is up, or its task has ended'
   throw new AppError('INVALID_STATE', `The question waits for no answer any more: ${why}.`)
 }
 

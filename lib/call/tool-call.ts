@@ -75,6 +75,8 @@ export const ToolCall = z.object({
   approvalExpiresAt: z.iso.datetime().optional(),
   decidedAt: z.iso.datetime().optional(),
   decidedBy: z.string().optional(),
+  /** Who approved it with other arguments than the agent's. */
+  editedBy: z.string().optional(),
   /** Who made a call outside of tasks: a user or an agent. A task knows who started it. */
   startedBy: z.string().optional(),
   createdAt: z.iso.datetime(),

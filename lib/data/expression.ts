@@ -5,6 +5,7 @@ import { marshall } from '@aws-sdk/util-dynamodb'
 export type Test =
   | { test: 'absent' }
   | { test: 'present' }
+  | { test: 'absent or <='; value: unknown }
   | { test: '<' | '<=' | '>' | '>='; value: unknown }
   | { test: 'in'; values: unknown[] }
   | { test: 'lacks'; values: string[] }
@@ -25,6 +26,7 @@ export const is = {
   present: { test: 'present' },
   below: (value: unknown): Test => ({ test: '<', value }),
   atMost: (value: unknown): Test => ({ test: '<=', value }),
+  absentOrAtMost: (value: unknown): Test => ({ test: 'absent or <=', value }),
   above: (value: unknown): Test => ({ test: '>', value }),
   atLeast: (value: unknown): Test => ({ test: '>=', value }),
   oneOf: (values: unknown[]): Test => ({ test: 'in', values }),
@@ -88,8 +90,12 @@ export const updateOf = (
     .join(' ')
 }
 
-const anyOf = (alternatives: Where[], collect: Collector): string =>
-  alternatives.map(where => `(${conditionOf(where, collect)})`).join(' OR ')
+/** DynamoDB takes no brackets that it finds redundant; an alternative without a test always holds. */
+const anyOf = (alternatives: Where[], collect: Collector): string | [] => {
+  const texts = alternatives.map(where => conditionOf(where, collect))
+  if (texts.includes(undefined)) return []
+  return texts.length === 1 ? (texts[0] ?? []) : texts.map(text => `(${text})`).join(' OR ')
+}
 
 const isTest = (value: unknown): value is Test =>
   typeof value === 'object' && value !== null && 'test' in value
@@ -105,6 +111,8 @@ const testOf = (name: string, test: unknown, collect: Collector): string => {
       return `attribute_not_exists(${name})`
     case 'present':
       return `attribute_exists(${name})`
+    case 'absent or <=':
+      return `attribute_not_exists(${name}) OR ${name} <= ${collect.value(test.value)}`
     case 'in':
       return `${name} IN (${test.values.map(value => collect.value(value)).join(', ')})`
     case 'lacks':

@@ -41,7 +41,10 @@ const readJson = async (context: Context): Promise<unknown> => {
       'UNSUPPORTED_MEDIA_TYPE',
       'Send JSON, with "Content-Type: application/json".',
     )
-  return wellFormed(parseJson(await context.req.text()))
+  const text = await context.req.text()
+  if (text.trim() === '')
+    throw new AppError('INVALID_JSON', 'The body is empty: send JSON, and be it {}.')
+  return wellFormed(parseJson(text))
 }
 
 const parseJson = (text: string): unknown => {

@@ -2,7 +2,8 @@ import * as z from 'zod'
 import { AppError } from '../core/errors.ts'
 import type { Place } from '../workflow/watch.ts'
 
-const Count = z.int().min(0)
+/** Places have six digits in their keys. */
+const Count = z.int().min(0).max(999_999)
 /** The history, the events, the first step that is open, and whether the end was told. */
 const Written = z.tuple([Count, Count, Count.nullable(), z.boolean()])
 

@@ -92,15 +92,22 @@ const reasonOf = ({ unified, raw }: { unified: FinishReason; raw: string | undef
   unified === 'other' && raw === undefined ? 'interrupted' : unified
 
 const usageOf = (usage: LanguageModelV4Usage | undefined): ModelUsage => {
-  const reasoningTokens = usage?.outputTokens.reasoning
-  const cachedInputTokens = usage?.inputTokens.cacheRead
+  const { reasoning } = usage?.outputTokens ?? {}
+  const { cacheRead } = usage?.inputTokens ?? {}
   return {
-    inputTokens: usage?.inputTokens.total ?? 0,
-    outputTokens: usage?.outputTokens.total ?? 0,
-    ...(reasoningTokens !== undefined && { reasoningTokens }),
-    ...(cachedInputTokens !== undefined && { cachedInputTokens }),
+    inputTokens: tokensOf(usage?.inputTokens.total),
+    outputTokens: tokensOf(usage?.outputTokens.total),
+    ...(reasoning !== undefined && { reasoningTokens: tokensOf(reasoning) }),
+    ...(cacheRead !== undefined && { cachedInputTokens: tokensOf(cacheRead) }),
   }
 }
+
+/** What a server counts is believed as far as it can be one: limits are held by it. */
+const tokensOf = (count: number | undefined): number =>
+  Number.isFinite(count) ? Math.min(Math.max(Math.round(count ?? 0), 0), MAX_TOKENS_TOLD) : 0
+
+/** More than any request can use, and little enough that sums stay exact. */
+const MAX_TOKENS_TOLD = 1_000_000_000
 
 /** The provider as a model reference names it: drivers add the kind of their endpoint. */
 const providerOf = (model: LanguageModelV4): string => model.provider.split('.')[0] ?? ''

@@ -34,10 +34,9 @@ export type NoticedTask = {
 }
 
 /** Something that happens, as whoever writes it down tells it. */
-export type Notice = { agentName?: string } & (
-  | { type: 'call.waiting'; call: NoticedCall }
+export type Notice =
+  | { type: 'call.waiting'; call: NoticedCall; agentName?: string }
   | { type: 'task.ended'; task: NoticedTask }
-)
 
 /** What a call waits for, in the word of the route that gives it; undefined where it waits for nobody. */
 export const awaited = ({ status, question, answer }: NoticedCall) => {
@@ -91,7 +90,6 @@ export const bodyOf = (notice: Notice, event: NoticeEvent, timestamp: string): s
   JSON.stringify({ type: event, timestamp, data: dataOf(notice) })
 
 const dataOf = (notice: Notice): Record<string, unknown> => {
-  const agentName = notice.agentName ?? null
   if (notice.type === 'call.waiting') {
     const { call } = notice
     return {
@@ -102,7 +100,7 @@ const dataOf = (notice: Notice): Record<string, unknown> => {
       operation: call.operation,
       description: call.description,
       agent_id: call.agentId,
-      agent_name: agentName,
+      agent_name: notice.agentName ?? null,
       principal_id: call.principalId,
       task_id: call.taskId ?? null,
       root_task_id: call.rootId ?? null,
@@ -115,7 +113,6 @@ const dataOf = (notice: Notice): Record<string, unknown> => {
     task_id: task.id,
     status: task.status,
     agent_id: task.agentId,
-    agent_name: agentName,
     principal_id: task.principalId,
     root_task_id: task.rootId,
     parent_task_id: task.parentId ?? null,

@@ -52,7 +52,8 @@ const textOf = (body: string): string => {
   const { data } = JSON.parse(body) as { data: Record<string, string | null> }
   const { path, ...told } = data
   const lines = Object.entries(told).flatMap(([name, value]) =>
-    value === null ? [] : `${name.replaceAll('_', ' ')}: ${value}`,
+    // A description is a tool's words: a line's end in it would look like a line of ours.
+    value === null ? [] : `${name.replaceAll('_', ' ')}: ${value.replaceAll(/\s+/g, ' ')}`,
   )
   const origin = (optionalConfig('publicUrl') ?? '').replace(/\/+$/, '')
   return [...lines, '', ...(path ? [`${origin}${path}`] : [])].join('\n')

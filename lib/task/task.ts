@@ -124,6 +124,8 @@ export const Task = z.object({
   /** Only grows; every write of a tick is on condition that it is still its own. */
   fence: z.int(),
   leaseUntil: z.iso.datetime().optional(),
+  /** Before this its next try after a failed model request is not made. */
+  retryAt: z.iso.datetime().optional(),
   claim: z.string().optional(),
   requestHash: z.string().optional(),
 })

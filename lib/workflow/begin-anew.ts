@@ -81,6 +81,7 @@ export const beginAnew = async (
         'endedAt',
         'stalls',
         'stalledAt',
+        'retryAt',
         ...(agent.maxTokens === undefined ? ['maxTokens'] : []),
       ],
       // An execution of the old life that hears of it exits.

@@ -1,5 +1,6 @@
 import { resultOf } from '../call/receipt.ts'
-import { CallResult, callIdAt, callKey, ToolCall } from '../call/tool-call.ts'
+import { argumentsOf, CallResult, callIdAt, callKey, ToolCall } from '../call/tool-call.ts'
+import { cut } from '../core/clip.ts'
 import type { Id } from '../core/ids.ts'
 import { loadLarge } from '../data/large.ts'
 import { batchGet } from '../data/table.ts'
@@ -70,7 +71,17 @@ export const answersOf = (
  * somebody answered its question.
  */
 export const answerOf = async (call: ToolCall | undefined): Promise<CallResult | undefined> => {
-  if (call?.answer) return loadLarge(CallResult, call.answer)
-  const result = call && (await resultOf(call))
-  return result?.children || result?.question ? undefined : result
+  if (!call) return undefined
+  const answer = call.answer ? await loadLarge(CallResult, call.answer) : await resultOf(call)
+  if (!answer || (!call.answer && (answer.children || answer.question))) return undefined
+  return call.editedBy ? { ...answer, content: await asEdited(call, answer.content) } : answer
+}
+
+/** What is told of the arguments that a person gave, in characters. */
+const MAX_EDITED_CHARS = 2_000
+
+/** An answer to something else than was asked has to say so. */
+const asEdited = async (call: ToolCall, content: string): Promise<string> => {
+  const given = cut(JSON.stringify(await argumentsOf(call)), MAX_EDITED_CHARS)
+  return `[A person approved this call with other arguments, and this is what came of them: ${given}]\n\n${content}`
 }

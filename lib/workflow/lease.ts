@@ -37,14 +37,17 @@ export const takeLease = async (
       where: {
         generation,
         status: is.oneOf(OPEN),
-        any: [{ leaseUntil: is.absent }, { leaseUntil: is.atMost(now) }],
+        leaseUntil: is.absentOrAtMost(now),
+        // Whatever it is woken for, a provider that asked for time gets it.
+        retryAt: is.absentOrAtMost(now),
       },
     },
   )
   if (outcome.ok) return { task: outcome.item }
   const { item } = outcome
   if (!item || item.generation !== generation || !OPEN.includes(item.status)) return { over: true }
-  return { heldUntil: item.leaseUntil ?? now }
+  const times = [item.leaseUntil ?? now, item.retryAt ?? now]
+  return { heldUntil: times.sort().at(-1) ?? now }
 }
 
 /** A change that only the tick that holds the task may write; throws LEASE_LOST otherwise. */

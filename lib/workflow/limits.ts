@@ -27,7 +27,7 @@ export const overLimit = async ({
   conversation: Conversation
 }): Promise<Stop | undefined> => {
   const { steps, tokens } = lifeOf(task, conversation)
-  if (steps >= task.maxSteps) return stop('MAX_STEPS', 'Max steps reached.')
+  if (steps >= task.maxSteps) return stop('MAX_STEPS', MAX_STEPS_WORDS)
   if (task.maxTokens !== undefined && tokens >= task.maxTokens)
     return stop('MAX_TOKENS', `The task has used its ${task.maxTokens} tokens.`)
   if (agent.maxCostUsd !== undefined && model.price === undefined) return unpriced(model)
@@ -107,3 +107,6 @@ const unpriced = ({ provider, name }: AgentModel): Stop =>
 const stop = (code: string, message: string): Stop => ({ code, message })
 
 const told = (nano: number): string => `${usdOf(nano)} US dollars`
+
+const MAX_STEPS_WORDS =
+  'Max steps reached. Retry or continue the task, which counts its steps anew, or give its agent a higher max_steps first.'

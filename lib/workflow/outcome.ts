@@ -4,6 +4,7 @@ import type { AppError } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
 import { dueIndex } from '../data/due.ts'
 import { small, storeLarge } from '../data/large.ts'
+import type { TransactionWrite } from '../data/transact.ts'
 import { textOf } from '../llm/message.ts'
 import type { ModelErrorDetails, ModelErrorKind } from '../llm/model-error.ts'
 import { announce } from '../notification/announce.ts'
@@ -41,6 +42,9 @@ export const outcomeOf = (
   fields: Partial<TickOutcome> = {},
 ): TickOutcome => ({ wakeSeq: 0, fence: 0, waitSeconds: 0, until: '', ...fields, outcome })
 
+/** A transaction has room for 100 writes; the move itself takes a few of them. */
+const MAX_NOTICE_WRITES = 80
+
 /**
  * Leaves the task waiting: the lease goes, and the wake that the tick saw is noted. What there is to
  * `tell` people is recorded with it.
@@ -50,7 +54,13 @@ export const park = async (
   { status, until, tell = [] }: { status: TaskStatus; until?: string; tell?: Notice[] },
   clock: Clock = systemClock,
 ): Promise<TickOutcome> => {
-  const notices = (await Promise.all(tell.map(notice => outboxWrites(notice, clock)))).flat()
+  const notices: TransactionWrite[] = []
+  for (const notice of tell) {
+    const writes = await outboxWrites(notice, clock)
+    // Whoever hears of so many finds the others in the same list.
+    if (notices.length + writes.length > MAX_NOTICE_WRITES) break
+    notices.push(...writes)
+  }
   const waitSeconds = secondsUntil(until, clock)
   const set = {
     seenWakeSeq: task.wakeSeq,
@@ -140,6 +150,7 @@ export const retryOrFail = async (
     ...(isSoon ? { failures } : { failures: 0, retries: task.retries + 1 }),
     // Whoever looks at the waiting task sees what it waits out.
     error: { code, message },
+    retryAt: until,
     ...dueIndex(task.id, isoIn(seconds * 1_000 + WAIT_GRACE_MS, clock)),
   }
   await move(task, 'QUEUED', { set, event: { type: 'retry-scheduled', detail: message } }, clock)

@@ -3,11 +3,9 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  tool as askUser,
-  MAX_TIMEOUT_SECONDS as MAX_QUESTION_SECONDS,
-} from '../../functions/tools/ask-user.ts'
+import { tool as askUser } from '../../functions/tools/ask-user.ts'
 import { approvalExpiry } from '../../lib/call/decision.ts'
+import { MAX_TIMEOUT_SECONDS as MAX_QUESTION_SECONDS } from '../../lib/call/question.ts'
 import { MAX_RUNS } from '../../lib/call/receipt.ts'
 import { statesBefore, TaskStatus } from '../../lib/task/task.ts'
 import { MAX_AWAITED_SECONDS, MAX_OPERATION_SECONDS } from '../../lib/tool/options.ts'

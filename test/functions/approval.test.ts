@@ -37,7 +37,10 @@ describe('a call that asks for approval', () => {
     )
     expect(decided.description).toBe('Send 2 of "final"')
     expect(decided.digest).not.toBe(call.digest)
-    await world.untilTask(taskId, 'COMPLETED')
+    // The model is told that this is no answer to what it asked for.
+    const task = await world.untilTask(taskId, 'COMPLETED')
+    expect(task.final_response).toContain('approved this call with other arguments')
+    expect(task.final_response).toContain('"final"')
     expect(sent('draft')).toHaveLength(0)
     expect(sent('final')).toHaveLength(1)
   })

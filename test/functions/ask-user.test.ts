@@ -1,11 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
+  MAX_ANSWER_CHARS,
   MAX_OPTIONS,
   MAX_QUESTION_CHARS,
   MAX_TIMEOUT_SECONDS,
   MIN_TIMEOUT_SECONDS,
-} from '../../functions/tools/ask-user.ts'
-import { MAX_ANSWER_CHARS } from '../../lib/call/question.ts'
+  questionOf,
+} from '../../lib/call/question.ts'
 import type { Id } from '../../lib/core/ids.ts'
 import { sweep } from '../../lib/workflow/sweep.ts'
 import { dataOf, startWorld, until, type World } from '../world.ts'
@@ -147,5 +148,17 @@ describe('limits of a question', () => {
     expect((await answer(call?.id, 'x'.repeat(MAX_ANSWER_CHARS + 1))).status).toBe(422)
     expect((await answer(call?.id, '')).status).toBe(422)
     expect((await answer(call?.id, 'x'.repeat(MAX_ANSWER_CHARS))).status).toBe(200)
+  })
+
+  it('hold of what any other tool asks: it is cut, and its time brought within bounds', () => {
+    const clock = { now: () => new Date(0) }
+    const text = 'x'.repeat(MAX_QUESTION_CHARS + 1)
+    const asked = { text, options: Array(MAX_OPTIONS + 1).fill(text), timeoutSeconds: Number.NaN }
+    const question = questionOf(asked, clock)
+    expect(question.text).toHaveLength(MAX_QUESTION_CHARS)
+    expect(question.options).toHaveLength(MAX_OPTIONS)
+    expect(Date.parse(question.until)).toBe(MIN_TIMEOUT_SECONDS * 1_000)
+    const long = questionOf({ ...asked, timeoutSeconds: Number.POSITIVE_INFINITY }, clock)
+    expect(Date.parse(long.until)).toBe(MAX_TIMEOUT_SECONDS * 1_000)
   })
 })

@@ -32,7 +32,9 @@ it('a header of a request goes along, so that a second try finds the first', asy
 
 it('an error of the API is thrown with its code and its details', async () => {
   const { agents } = createClient(world.url, world.adminKey).api.v1
-  const refusal = await dataOf(agents.$post({ json: { name: '', model } })).catch(error => error)
+  const refusal = await dataOf(agents.$post({ json: { name: 'x'.repeat(101), model } })).catch(
+    error => error,
+  )
   expect(refusal).toBeInstanceOf(ApiError)
   expect(refusal).toMatchObject({
     status: 422,

@@ -24,6 +24,18 @@ test('all attributes must pass, and one of the alternatives', () => {
   )
 })
 
+test('a single alternative has no brackets of its own, and one that tests nothing always holds', () => {
+  expect(readable({ any: [{ a: 1 }] }).text).toBe('#n0 = :v0')
+  expect(readable({ b: 2, any: [{ a: 1 }] }).text).toBe('(#n0 = :v0) AND (#n1 = :v1)')
+  expect(readable({ b: 2, any: [{ a: 1 }, {}] }).text).toBe('#n0 = :v0')
+})
+
+test('what may be absent is, or is at most so much', () => {
+  expect(readable({ lease: is.absentOrAtMost(5), a: 1 }).text).toBe(
+    '(attribute_not_exists(#n0) OR #n0 <= :v0) AND (#n1 = :v1)',
+  )
+})
+
 test('one attribute has one name, however often it is tested', () => {
   const { ExpressionAttributeNames } = readable({ a: 1, any: [{ a: 2 }, { a: 3 }] })
   expect(ExpressionAttributeNames).toEqual({ '#n0': 'a' })

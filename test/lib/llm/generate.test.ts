@@ -196,3 +196,46 @@ describe('warnings', () => {
     expect(warnings.every(warning => typeof warning === 'string')).toBe(true)
   })
 })
+
+describe('tokens that a server counts', () => {
+  const streamOf = (parts: object[]) =>
+    new ReadableStream({
+      start: controller => {
+        for (const part of parts) controller.enqueue(part)
+        controller.close()
+      },
+    })
+
+  const counting = (total: number) =>
+    ({
+      specificationVersion: 'v4',
+      provider: 'odd',
+      modelId: 'odd',
+      supportedUrls: {},
+      doStream: async () => ({
+        stream: streamOf([
+          { type: 'stream-start', warnings: [] },
+          { type: 'text-start', id: '1' },
+          { type: 'text-delta', id: '1', delta: 'Hello.' },
+          { type: 'text-end', id: '1' },
+          {
+            type: 'finish',
+            finishReason: { unified: 'stop', raw: 'stop' },
+            usage: { inputTokens: { total }, outputTokens: { total } },
+          },
+        ]),
+      }),
+    }) as unknown as Parameters<typeof generate>[0]
+
+  it.each([
+    [7, 7],
+    [7.4, 7],
+    [-7, 0],
+    [Number.NaN, 0],
+    [Number.POSITIVE_INFINITY, 0],
+    [1e12, 1_000_000_000],
+  ])('are believed as far as %d can be some: %d', async (told, believed) => {
+    const { usage } = await generate(counting(told), request())
+    expect(usage).toMatchObject({ inputTokens: believed, outputTokens: believed })
+  })
+})

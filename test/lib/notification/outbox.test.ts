@@ -212,7 +212,6 @@ it('tells ids, names, states and times, and nothing of what was asked or answere
       task_id: task.id,
       status: 'FAILED',
       agent_id: task.agentId,
-      agent_name: null,
       principal_id: user,
       root_task_id: task.id,
       parent_task_id: null,
