@@ -8,6 +8,7 @@ import {
   questionOf,
 } from '../../lib/call/question.ts'
 import type { Id } from '../../lib/core/ids.ts'
+import { MAX_CALLS_PER_STEP } from '../../lib/workflow/conversation.ts'
 import { sweep } from '../../lib/workflow/sweep.ts'
 import { dataOf, startWorld, until, type World } from '../world.ts'
 
@@ -86,6 +87,25 @@ describe('a question', () => {
     const answers = await Promise.all([answer(call?.id, 'Yes.'), answer(call?.id, 'No.')])
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
     await world.untilTask(id, 'COMPLETED')
+  })
+
+  it('may be one of as many as a step has calls, with people who are told of each', async () => {
+    for (const name of ['One', 'Two'])
+      dataOf(
+        await world.request('POST', '/api/v1/subscriptions', {
+          body: {
+            name,
+            url: 'https://example.com/hook',
+            events: ['call.waiting', 'call.expiring'],
+          },
+        }),
+      )
+    const lines = Array.from({ length: MAX_CALLS_PER_STEP }, (_, index) =>
+      ask({ question: `Number ${index}?` }),
+    )
+    const id = await world.createTask(agent, ...lines)
+    await world.untilTask(id, 'AWAITING_INPUT')
+    await world.request('POST', `/api/v1/tasks/${id}/cancel`)
   })
 
   it('that nobody answers in time ends as that, and grants nothing', async () => {
