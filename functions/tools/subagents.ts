@@ -3,14 +3,13 @@ import { idOf } from '../../lib/core/ids.ts'
 import { serve } from '../../lib/http/serve.ts'
 import { defineTool } from '../../lib/tool/define.ts'
 import { setting } from '../../lib/tool/setting.ts'
+import { MAX_WAIT_SECONDS } from '../../lib/workflow/definition.ts'
 import { allowedTargetAgents, prompt, targetAgentId } from './subagents/target.ts'
 
 /** Sub-agents that one call starts at most: a person reads all of their prompts who approves it. */
 export const MAX_SPAWN_BATCH = 64
 /** Sub-agents of one agent that run at once, unless an operator says otherwise. */
 export const DEFAULT_MAX_CONCURRENT = 4
-/** How long a call may wait, in seconds: a day, as the longest wait of a task. */
-const MAX_WAIT_SECONDS = 86_400
 
 const taskId = idOf('task').describe('The sub-agent’s task, by its id.')
 const waitSeconds = z
