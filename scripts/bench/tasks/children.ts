@@ -63,7 +63,6 @@ const run = async (stage: Stage, count: number) => {
   const used = await stage.using(async () => {
     const id = await stage.start(`/bench spawn {"count": ${count}}`, '/bench read {"number": 0}')
     ids.push(id)
-    await stage.allowSteps(id, count)
     await stage.until(id, 'COMPLETED')
   })
   const id = ids[0] as (typeof ids)[number]

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb'
+import { GetItemCommand } from '@aws-sdk/client-dynamodb'
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
 import { createClient, dataOf } from '../../../functions/client.ts'
 import { routeTable } from '../../../functions/routes.ts'
@@ -13,7 +13,6 @@ import type { Id } from '../../../lib/core/ids.ts'
 import { setLogSink } from '../../../lib/core/log.ts'
 import { serve } from '../../../lib/http/serve.ts'
 import { type StackOptions, startStack } from '../../../lib/local/stack.ts'
-import { ledgerKey } from '../../../lib/task/ledger.ts'
 import { type Task, taskKey } from '../../../lib/task/task.ts'
 import { loadFunction } from '../../load-function.ts'
 import { BY_BENCH, watchRequests } from './requests.ts'
@@ -106,17 +105,6 @@ export const openStage = async () => {
     start: async (...steps: string[]): Promise<Id<'task'>> => {
       const json = { agent_id: agent.id, prompt: steps.join('\n\n') }
       return (await dataOf(tasks.$post({ json }))).id as Id<'task'>
-    },
-    /** Lets a tree take more steps than the platform's limit, which hundreds of children come to. */
-    allowSteps: async (rootId: Id<'task'>, more: number): Promise<void> => {
-      const input = {
-        TableName: config('table'),
-        Key: marshall(ledgerKey(rootId)),
-        UpdateExpression: 'ADD steps :fewer',
-        ExpressionAttributeValues: marshall({ ':fewer': -more }),
-        [BY_BENCH]: true,
-      }
-      await dynamodb().send(new UpdateItemCommand(input))
     },
     callOf: async (id: string) => dataOf(toolCalls[':id'].$get({ param: { id } })),
     approve: async (id: string, digest: string): Promise<unknown> =>
