@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { usdOf } from '../llm/price.ts'
+import { stepsOf } from '../task/history.ts'
 import { type Ledger, openOf } from '../task/ledger.ts'
 import type { Conversation } from '../workflow/conversation.ts'
 import type { Usage } from '../workflow/family.ts'
@@ -82,7 +83,7 @@ export const presentOwnUsage = (conversation: Conversation): z.infer<typeof OwnU
   const { entries, summaries } = conversation
   const paid = [...entries, ...summaries].filter(({ usage }) => usage !== undefined)
   return {
-    steps: entries.filter(({ role }) => role === 'assistant').length,
+    steps: stepsOf(entries).length,
     input_tokens: sum(paid.map(({ usage }) => usage?.inputTokens ?? 0)),
     output_tokens: sum(paid.map(({ usage }) => usage?.outputTokens ?? 0)),
     cost_usd: paid.every(({ cost }) => cost !== undefined) ? usdOf(spentOf(conversation)) : null,

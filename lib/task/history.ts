@@ -39,6 +39,10 @@ export type HistoryRow = z.infer<typeof HistoryRow>
 
 export type Entry = HistoryRow & { content: UserMessage | AssistantMessage }
 
+/** The model's answers among the rows of a history: one for each step. */
+export const stepsOf = <Row extends Pick<HistoryRow, 'role'>>(rows: readonly Row[]): Row[] =>
+  rows.filter(({ role }) => role === 'assistant')
+
 // Access patterns: a task's history in order. The key holds the place, so that a second tick's
 // row for the same step finds it taken.
 const SEQ_DIGITS = 6

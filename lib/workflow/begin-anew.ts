@@ -5,7 +5,7 @@ import { dueIndex } from '../data/due.ts'
 import { toolCalls } from '../llm/message.ts'
 import { START_GRACE_MS } from '../task/create.ts'
 import { listEvents, type TaskEvent, type TaskEventType } from '../task/event.ts'
-import { type Entry, historyKey, historyRow, readHistory } from '../task/history.ts'
+import { type Entry, historyKey, historyRow, readHistory, stepsOf } from '../task/history.ts'
 import { allowSteps } from '../task/ledger.ts'
 import { moveTask } from '../task/move.ts'
 import { getTask, type Task, type TaskStatus } from '../task/task.ts'
@@ -67,7 +67,7 @@ export const beginAnew = async (
     'QUEUED',
     {
       set: {
-        stepsFrom: stepsIn(entries),
+        stepsFrom: stepsOf(entries).length,
         alsoStartedBy: [...new Set([...(task.alsoStartedBy ?? []), by])],
         failures: 0,
         retries: 0,
@@ -145,6 +145,3 @@ const endsHalf = ({ status }: Task, entries: Entry[]): boolean => {
   const last = entries.at(-1)?.content
   return status === 'FAILED' && last?.role === 'assistant' && toolCalls(last).length === 0
 }
-
-const stepsIn = (entries: Entry[]): number =>
-  entries.filter(({ role }) => role === 'assistant').length

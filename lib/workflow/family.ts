@@ -1,6 +1,7 @@
 import { resultOf } from '../call/receipt.ts'
 import { notFound } from '../core/errors.ts'
 import type { Id } from '../core/ids.ts'
+import { stepsOf } from '../task/history.ts'
 import { getTask, getTasks, placesOf, type Task } from '../task/task.ts'
 import { type Conversation, readConversation } from './conversation.ts'
 
@@ -49,7 +50,7 @@ export const usageOf = async (task: Task): Promise<Usage> => {
     const conversations = await Promise.all(level.map(({ id }) => readConversation(id)))
     usage.tasks += level.length
     for (const { entries, summaries } of conversations) {
-      usage.steps += entries.filter(({ role }) => role === 'assistant').length
+      usage.steps += stepsOf(entries).length
       for (const paid of [...entries, ...summaries]) {
         if (!paid.usage) continue
         usage.inputTokens += paid.usage.inputTokens

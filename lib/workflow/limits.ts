@@ -1,6 +1,7 @@
 import type { Agent } from '../agent/agent.ts'
 import type { ModelUsage } from '../llm/model.ts'
 import { nanoOf, usdOf } from '../llm/price.ts'
+import { stepsOf } from '../task/history.ts'
 import { MAX_TREE_STEPS, type NotBegun } from '../task/ledger.ts'
 import type { Task } from '../task/task.ts'
 import type { AgentModel } from './agent-model.ts'
@@ -89,7 +90,7 @@ export const spentOf = ({ entries, summaries }: Conversation): number =>
 
 /** The steps of a task's present life, and what they have used, input and output together. */
 const lifeOf = ({ stepsFrom }: Task, { entries, summaries }: Conversation) => {
-  const steps = entries.filter(({ role }) => role === 'assistant').slice(stepsFrom)
+  const steps = stepsOf(entries).slice(stepsFrom)
   const from = steps[0]?.seq ?? entries.length
   const rows = [...steps, ...summaries.filter(({ atSeq }) => atSeq >= from)]
   return { steps: steps.length, tokens: rows.reduce((sum, { usage }) => sum + totalOf(usage), 0) }

@@ -3,7 +3,7 @@ import { canonicalJson } from '../core/canonical-json.ts'
 import { clip } from '../core/clip.ts'
 import { parseObject } from '../llm/arguments.ts'
 import type { ToolCallPart } from '../llm/message.ts'
-import type { Entry } from '../task/history.ts'
+import { type Entry, stepsOf } from '../task/history.ts'
 import { answersOf, type Conversation, callIdsOf, partsOf } from './conversation.ts'
 
 /** Steps in a row with the same calls and the same answers before the model is told of it. */
@@ -41,7 +41,7 @@ export const loopIn = async (
   { entries, calls }: Conversation,
   stepsFrom: number,
 ): Promise<string | undefined> => {
-  const steps = entries.filter(({ role }) => role === 'assistant').slice(stepsFrom)
+  const steps = stepsOf(entries).slice(stepsFrom)
   const last = steps.slice(-STOPPED_ROUNDS)
   const [first] = last
   // Something that was said in between is a reason to do it again.

@@ -2,6 +2,7 @@ import type { CallResult, ToolCall } from '../call/tool-call.ts'
 import { cut } from '../core/clip.ts'
 import type { Id } from '../core/ids.ts'
 import { textOf } from '../llm/message.ts'
+import { stepsOf } from '../task/history.ts'
 import { finalText, getTasks, type Task, TERMINAL } from '../task/task.ts'
 import { answerOf, type Conversation, readConversation } from './conversation.ts'
 
@@ -46,9 +47,7 @@ export const reportOf = async (task: Task, maxTextChars: number): Promise<Report
   const last = line.at(-1) ?? task
   const conversations = await Promise.all(line.map(({ id }) => readConversation(id)))
   const calls = conversations.flatMap(({ calls }) => [...calls.values()])
-  const rounds = conversations.flatMap(({ entries }) =>
-    entries.filter(({ role }) => role === 'assistant'),
-  )
+  const rounds = conversations.flatMap(({ entries }) => stepsOf(entries))
   const text = await lastWords(last, conversations.at(-1))
   return {
     task_id: task.id,
