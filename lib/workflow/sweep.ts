@@ -10,7 +10,7 @@ import { reportToParent } from './end.ts'
 import { executionStatus, startGeneration } from './execution.ts'
 import { goOnAfterFailure } from './stall.ts'
 import { endRun, lookAfterCall } from './sweep-call.ts'
-import { deliver } from './wake.ts'
+import { sendToken } from './wake.ts'
 
 /** How many tasks and calls one sweep looks after in each shard; the next one goes on. */
 const SWEEP_LIMIT = 50
@@ -74,14 +74,14 @@ const lookAfterTask = async (id: Id<'task'>, abandoned: boolean, clock: Clock): 
 
 /**
  * Whether nobody looks after a task any more that should have moved by now, although its execution
- * goes on: that waits with a token that no row holds. A tick that was delivered late takes the
- * token of a wait away, and what it says itself is heard by nobody; a late Park puts its dead token
- * over the one that counts. One whose tick has died is being tried again.
+ * goes on: that waits for something else than the task does. What a tick says that was delivered
+ * late is heard by nobody, and a late Park puts its dead token over the one that counts. Where the
+ * row's token still ends a wait, its execution looks now. One whose tick has died is being tried
+ * again.
  */
 const isForgotten = async (task: Task, clock: Clock): Promise<boolean> => {
   if (task.status === 'RUNNING') return Date.parse(task.updatedAt) + RETRIED_MS < timeOf(clock)
-  if (task.token === undefined) return true
-  return task.wakeSeq > task.seenWakeSeq && !(await deliver(task, clock))
+  return task.token === undefined || !(await sendToken(task.token))
 }
 
 const timeOf = (clock: Clock): number => clock.now().getTime()

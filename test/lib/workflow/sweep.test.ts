@@ -87,11 +87,22 @@ describe('the sweeper', () => {
     expect((await getTask(id)).generation).toBe(generation)
   })
 
-  it('leaves alone what waits as it should, and looks again later', async () => {
+  it('leaves alone what waits as it should', async () => {
     const { id } = await waitingTask()
     const before = await getTask(id)
-    await sweep({}, inMinutes(60 * 24 * 30))
+    await sweep({}, inMinutes(60))
     expect(await getTask(id)).toEqual(before)
+  })
+
+  it('ends a wait that nobody has ended in time, and the task looks for itself', async () => {
+    const { id } = await waitingTask()
+    const { generation, fence } = await getTask(id)
+    await sweep({}, inMinutes(60 * 24 * 2))
+    await until('it is parked again', async () => {
+      const task = await getTask(id)
+      return task.fence > fence && task.status === 'PENDING_APPROVAL' ? true : undefined
+    })
+    expect((await getTask(id)).generation).toBe(generation)
   })
 
   it('ends a task whose execution fails again and again without a step', async () => {
