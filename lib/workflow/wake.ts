@@ -61,22 +61,20 @@ const wakeChange = (taskId: Id<'task'>, clock: Clock) => ({
 })
 
 /**
- * Ends the wait that a task is in, if it is in one. False where its token is gone and its
- * execution goes on. Then, as a rule, someone else has just ended the wait, or it has run out, and
- * a tick is about to look; or Park is being tried again, and its new token comes back at once,
- * since the wake is recorded. But a late first try of Park may have put its dead token over the
- * new one, and nobody can tell which of the two a token is: the sweeper sees whether anyone looks.
+ * Ends the wait that a task is in, if it is in one. Where its token is gone and its execution goes
+ * on, someone else has just ended the wait as a rule, or it has run out, and a tick is about to look;
+ * or Park is being tried again, and its new token comes back at once, since the wake is recorded. But
+ * a late first try of Park may have put its dead token over the new one, and nobody can tell which
+ * of the two a token is: the sweeper sees whether anyone looks.
  */
-export const deliver = async (task: Task, clock: Clock = systemClock): Promise<boolean> => {
-  if (task.token === undefined || (await sendToken(task.token))) return true
+const deliver = async (task: Task, clock: Clock): Promise<void> => {
+  if (task.token === undefined || (await sendToken(task.token))) return
   log('info', 'token-gone', { taskId: task.id, generation: task.generation })
   const current = await table.get(Task, taskKey(task.id))
-  if (!current || !OPEN.includes(current.status)) return true
+  if (!current || !OPEN.includes(current.status)) return
   // A wait that was retried has a new token, which the task's row holds by now.
   if (current.token !== undefined && current.token !== task.token) return deliver(current, clock)
-  if (await isExecuting(current)) return current.token === undefined
-  await startGeneration(current, clock)
-  return true
+  if (!(await isExecuting(current))) await startGeneration(current, clock)
 }
 
 /** Hands a token back; false where Step Functions no longer knows it. */
