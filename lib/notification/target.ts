@@ -15,7 +15,7 @@ export const checkTarget = async (text: string): Promise<void> => {
   if (url.protocol !== 'https:' && !isAllowed(url, allowed))
     throw new AppError(
       'FETCH_REFUSED',
-      `${url.origin === 'null' ? url.protocol : url.origin} is not sent to: use an https address. Only the operator can allow another.`,
+      `${url.origin === 'null' ? url.protocol : url.origin} is not sent to: use an https address. Only the operator can allow another, by ESPALIER_FETCH_ALLOW.`,
     )
   try {
     await vet(url, { allowed, resolve: unresolved })

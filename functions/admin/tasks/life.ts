@@ -1,9 +1,9 @@
 import * as z from 'zod'
+import { sha256 } from '../../../lib/call/digest.ts'
 import { runnableAgent } from '../../../lib/http/agent-access.ts'
 import { endpoint, reply } from '../../../lib/http/endpoint.ts'
 import { presentTask, TaskView } from '../../../lib/http/present-task.ts'
 import { FamilyUsageView, presentFamilyUsage } from '../../../lib/http/present-usage.ts'
-import { creationOf } from '../../../lib/http/request.ts'
 import { governedTask } from '../../../lib/http/task-access.ts'
 import type { Caller } from '../../../lib/principal/caller.ts'
 import { MAX_PROMPT_CHARS } from '../../../lib/task/create.ts'
@@ -116,14 +116,19 @@ type Ask = {
 
 const goOn = async (task: Task, caller: Caller, { type, body, idempotencyKey }: Ask) => {
   const agent = await runnableAgent(caller, task.agentId)
-  const asked = { caller, route: `${task.id}/anew`, body: { type, ...body }, idempotencyKey }
-  const { id, requestHash: hash } = creationOf('key', asked)
   const { prompt } = body
   const begun = await beginAnew(task, agent, {
     type,
     by: caller.id,
     ...(prompt === undefined ? {} : { prompt }),
-    ...(idempotencyKey === undefined ? {} : { request: { id, hash } }),
+    ...(idempotencyKey === undefined
+      ? {}
+      : {
+          request: {
+            id: sha256([caller.id, task.id, idempotencyKey]),
+            hash: sha256({ type, ...body }),
+          },
+        }),
   })
   return reply(200, await presentTask(begun))
 }
