@@ -15,8 +15,13 @@ export const replaceModel = (): void => {
 
 const ROOT = new URL('../../', import.meta.url).href
 
+const broken = new Set<string>()
+
 /** Loads one file of the platform with a fault in it. Throws where the file has changed since. */
 export const mutate = ({ file, from, to }: Mutation): void => {
+  // Asked for again, as where the first failing seed is told of, it is broken already.
+  if (broken.has(file)) return
+  broken.add(file)
   registerHooks({
     load: (url, context, next) => {
       const loaded = next(url, context)

@@ -47,4 +47,9 @@ export const MUTATIONS: Record<string, Mutation> = {
     from: "status: requiresApproval ? 'PENDING_APPROVAL' : 'REQUESTED',\n",
     to: "status: 'REQUESTED',\n",
   },
+  'book-again': {
+    file: 'lib/task/ledger.ts',
+    from: '{ where: { [mark]: is.present } }',
+    to: '{}',
+  },
 }
