@@ -133,9 +133,15 @@ export const beginRequest = async (
   const begun = { rootId: task.rootId, mark, estimate }
   const { item } = outcome
   if (!item) throw notFound('ledger', task.rootId)
+  if (outcome.ok) return begun
+  const isStopped = covering.some(id => item.cancelled?.has(id))
   // An earlier try of this very write has landed, and its answer was lost.
-  if (outcome.ok || item.open.has(mark)) return begun
-  if (covering.some(id => item.cancelled?.has(id))) return 'cancelled'
+  if (item.open.has(mark)) {
+    if (!isStopped) return begun
+    // Nothing is asked any more, also where the ledger had let it through before.
+    await bookRequest(begun, { inputTokens: 0, outputTokens: 0 }, 0)
+  }
+  if (isStopped) return 'cancelled'
   if (isStep && item.steps >= MAX_TREE_STEPS) return 'steps'
   if (item.maxTokens !== undefined && item.tokensLeft < tokens) return 'tokens'
   return estimate.cost === undefined ? 'unpriced' : 'money'

@@ -89,6 +89,28 @@ describe('who may ask', () => {
     expect(await beginRequest(grandchild, FREE)).toMatchObject({ rootId: root.id })
   })
 
+  it('is nobody who is cancelled before they hear that they may, and nothing stays set aside', async () => {
+    const task = await make()
+    let isLost = false
+    dynamodb().middlewareStack.add(
+      next => async asked => {
+        const answer = await next(asked)
+        if (isLost) return answer
+        isLost = true
+        // In between, as another process does it.
+        await cancelSteps(task)
+        throw Object.assign(new Error('socket hang up'), { name: 'TimeoutError' })
+      },
+      { step: 'finalizeRequest', priority: 'low', name: 'cancelled-meanwhile' },
+    )
+    try {
+      expect(await beginRequest(task, FREE)).toBe('cancelled')
+    } finally {
+      dynamodb().middlewareStack.remove('cancelled-meanwhile')
+    }
+    expect(openOf(await ledgerOf(task))).toMatchObject({ requests: 0 })
+  })
+
   it(`are ${MAX_TREE_STEPS} steps, and what asks again within one is none`, async () => {
     const root = await make()
     await table.update(Ledger, ledgerKey(root.id), { set: { steps: MAX_TREE_STEPS - 1 } })
