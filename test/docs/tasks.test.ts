@@ -1,7 +1,3 @@
-import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import path from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tool as askUser } from '../../functions/tools/ask-user.ts'
 import { approvalExpiry } from '../../lib/call/decision.ts'
@@ -13,8 +9,9 @@ import { MAX_CALLS_PER_STEP } from '../../lib/workflow/conversation.ts'
 import { MAX_MODEL_FAILURES } from '../../lib/workflow/outcome.ts'
 import { MAX_CALLS_AT_ONCE } from '../../lib/workflow/step-calls.ts'
 import { startWorld, type World } from '../world.ts'
+import { readPage, runCommands } from './page.ts'
 
-const page = readFileSync(path.join(import.meta.dirname, '../../docs/tasks.md'), 'utf8')
+const page = readPage('tasks.md')
 const words = page.replaceAll(/\s+/g, ' ')
 
 let world: World
@@ -25,14 +22,7 @@ afterAll(() => world.stop())
 
 describe('the page on tasks', () => {
   it('has commands that do what is said beside them', async () => {
-    const script = [...page.matchAll(/^```sh\n([\s\S]*?)^```/gm)]
-      .map(([, block]) => block)
-      .join('\n')
-      .replaceAll('http://127.0.0.1:8787', world.url)
-    const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
-      env: { ...process.env, KEY: world.adminKey },
-    })
-    const { data } = JSON.parse(stdout) as { data: { type: string }[] }
+    const { data } = JSON.parse(await runCommands(page, world)) as { data: { type: string }[] }
     expect(data.map(({ type }) => type)).toEqual([
       ...['created', 'waiting', 'completed', 'followed-up', 'waiting'],
       ...['aborted', 'continued', 'completed'],
