@@ -37,6 +37,7 @@ export const ERROR_STATUS = {
   MODEL_ERROR: 502,
   FETCH_FAILED: 502,
   SIGN_IN_FAILED: 502,
+  VERSION_TOO_NEW: 503,
 } as const
 
 export type ErrorCode = keyof typeof ERROR_STATUS

@@ -23,7 +23,9 @@ import {
   type Where,
 } from './expression.ts'
 import { attributesOf, type Key, parse, type Schema, updateRequest, type Write } from './item.ts'
+import { moveOn } from './move-on.ts'
 import { countUsage } from './usage.ts'
+import { isOld } from './versions.ts'
 
 export type { Key } from './item.ts'
 
@@ -103,22 +105,24 @@ export const update = async <T>(
   { where = {}, claim, create = false }: { where?: Where; claim?: string; create?: boolean } = {},
 ): Promise<Outcome<T>> => {
   const mark = claim === undefined ? undefined : { attribute: 'claim', nonce: claim }
-  return conditional(schema, mark, async () => {
-    const response = await dynamodb().send(
-      new UpdateItemCommand({
-        ...updateRequest(
-          key,
-          claim ? { ...change, set: { ...change.set, claim } } : change,
-          create ? where : { pk: is.present, ...where },
-        ),
-        ReturnValues: 'ALL_NEW',
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-        ReturnConsumedCapacity: 'TOTAL',
-      }),
-    )
-    countUsage('write', response.ConsumedCapacity)
-    return parse(schema, response.Attributes ?? {})
-  })
+  return conditional(schema, mark, () =>
+    onceMovedOn(async () => {
+      const response = await dynamodb().send(
+        new UpdateItemCommand({
+          ...updateRequest(
+            key,
+            claim ? { ...change, set: { ...change.set, claim } } : change,
+            create ? where : { pk: is.present, ...where },
+          ),
+          ReturnValues: 'ALL_NEW',
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+          ReturnConsumedCapacity: 'TOTAL',
+        }),
+      )
+      countUsage('write', response.ConsumedCapacity)
+      return parse(schema, response.Attributes ?? {})
+    }),
+  )
 }
 
 /** Removes an item; true where it was there. */
@@ -220,6 +224,19 @@ const conditional = async <T>(
     const ours = mark && error.Item?.[mark.attribute]?.S === mark.nonce
     if (ours && error.Item) return { ok: true, item: parse(schema, error.Item) }
     return { ok: false, item: error.Item && parse(schema, error.Item) }
+  }
+}
+
+/** A write whose condition an old row has failed is done again once the row has been moved on. */
+const onceMovedOn = async <T>(write: () => Promise<T>): Promise<T> => {
+  try {
+    return await write()
+  } catch (error) {
+    if (!(error instanceof ConditionalCheckFailedException)) throw error
+    if (!error.Item || !isOld(error.Item)) throw error
+    countUsage('write', undefined)
+    await moveOn(error.Item)
+    return onceMovedOn(write)
   }
 }
 

@@ -1,4 +1,5 @@
 import {
+  type AttributeValue,
   TransactionCanceledException,
   type TransactWriteItem,
   TransactWriteItemsCommand,
@@ -17,7 +18,11 @@ import {
   type Where,
 } from './expression.ts'
 import { attributesOf, type Key, updateRequest, type Write } from './item.ts'
+import { moveOn } from './move-on.ts'
 import { countUsage } from './usage.ts'
+import { atKnownVersion, isOld, notNewer } from './versions.ts'
+
+type Item = Record<string, AttributeValue>
 
 /**
  * One write of a transaction; `where` is its condition. `put` replaces what is there; `update`
@@ -37,6 +42,17 @@ export type TransactionWrite =
 export const transact = async (
   writes: TransactionWrite[],
 ): Promise<{ ok: true } | { ok: false; failed: number[] }> => {
+  const outcome = await attempt(writes)
+  if ('old' in outcome) {
+    await Promise.all(outcome.old.map(moveOn))
+    return transact(writes)
+  }
+  return outcome
+}
+
+const attempt = (
+  writes: TransactionWrite[],
+): Promise<{ ok: true } | { ok: false; failed: number[] } | { old: Item[] }> => {
   const request = new TransactWriteItemsCommand({
     TransactItems: writes.map(transactItem),
     ClientRequestToken: newNonce(),
@@ -49,12 +65,14 @@ export const transact = async (
       return { ok: true }
     } catch (error) {
       if (!(error instanceof TransactionCanceledException)) throw error
-      const codes = error.CancellationReasons?.map(reason => reason.Code) ?? []
-      const failed = codes.flatMap((code, index) =>
-        code === 'ConditionalCheckFailed' ? index : [],
+      const reasons = error.CancellationReasons ?? []
+      const failed = reasons.flatMap(({ Code }, index) =>
+        Code === 'ConditionalCheckFailed' ? index : [],
       )
-      if (failed.length > 0) return { ok: false, failed }
-      throw error
+      if (failed.length === 0) throw error
+      const items = failed.map(index => reasons[index]?.Item).filter(item => item !== undefined)
+      const old = items.filter(isOld)
+      return old.length > 0 ? { old } : { ok: false, failed }
     }
   })
 }
@@ -71,14 +89,26 @@ const transactItem = (write: TransactionWrite): TransactWriteItem => {
     }
   if ('put' in write) {
     const item = marshall({ ...write.put, ...attributesOf(write) }, MARSHALL_OPTIONS)
-    return { Put: { TableName, Item: item } }
+    const collect = collector()
+    const condition = conditionOf(notNewer(write.key), collect)
+    return {
+      Put: {
+        TableName,
+        Item: item,
+        ConditionExpression: condition,
+        ...collect.attributes(),
+        ...WITH_ITEM,
+      },
+    }
   }
   if ('update' in write) {
     const presence = write.create ? {} : { pk: is.present }
-    return { Update: updateRequest(write.key, write.update, { ...presence, ...write.where }) }
+    const update = updateRequest(write.key, write.update, { ...presence, ...write.where })
+    return { Update: { ...update, ...WITH_ITEM } }
   }
+  const key = 'remove' in write ? write.remove : write.check
   const collect = collector()
-  const condition = conditionOf(write.where ?? {}, collect)
+  const condition = conditionOf(atShape(key, write.where ?? {}), collect)
   if ('remove' in write)
     return {
       Delete: {
@@ -86,6 +116,7 @@ const transactItem = (write: TransactionWrite): TransactWriteItem => {
         Key: marshall(write.remove),
         ConditionExpression: condition,
         ...collect.attributes(),
+        ...WITH_ITEM,
       },
     }
   return {
@@ -94,6 +125,14 @@ const transactItem = (write: TransactionWrite): TransactWriteItem => {
       Key: marshall(write.check),
       ConditionExpression: condition,
       ...collect.attributes(),
+      ...WITH_ITEM,
     },
   }
 }
+
+/** A row of another version fails a condition whatever it says, and has to be known for one. */
+const WITH_ITEM = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const
+
+/** Whatever looks at nothing but whether there is a row asks for no version of it. */
+const atShape = (key: Key, where: Where): Where =>
+  Object.keys(where).every(name => name === 'pk') ? where : atKnownVersion(key, where)

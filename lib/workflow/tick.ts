@@ -179,7 +179,7 @@ const ask = async (
     if (entry === 'hand-on') return await handOn(task)
     return 'code' in entry ? await fail(task, entry.code, entry.message, clock) : entry
   } catch (error) {
-    if (!(error instanceof AppError)) throw error
+    if (!(error instanceof AppError) || hasCode(error, 'VERSION_TOO_NEW')) throw error
     log('warn', 'model-request-failed', { taskId: task.id, ...errorFields(error) })
     if (!hasCode(error, 'MODEL_ERROR')) return fail(task, error.code, error.message, clock)
     return retryOrFail(task, agent, error, clock)
@@ -193,7 +193,7 @@ const continueAnew = async (task: Task, clock: Clock): Promise<TickOutcome> => {
 }
 
 const refusalIn = (error: unknown): AppError => {
-  if (error instanceof AppError && error.code !== 'INTERNAL') return error
+  if (error instanceof AppError && !hasCode(error, 'INTERNAL', 'VERSION_TOO_NEW')) return error
   throw error
 }
 

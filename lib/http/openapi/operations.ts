@@ -52,6 +52,7 @@ const errorsOf = (declaration: Declaration): ErrorCode[] => {
   const { method, access, errors = [], query, body, isPaged, isRepeatable, ifMatch } = declaration
   return [
     'INTERNAL',
+    'VERSION_TOO_NEW',
     ...errors,
     ...(access.errors ?? []),
     ...(access.authenticate ? CALLER_ERRORS : []),
@@ -79,6 +80,7 @@ const RUN_ERRORS = [
   'DECRYPTION_FAILED',
   'SETTING_MISSING',
   'INTERNAL',
+  'VERSION_TOO_NEW',
   'NOT_CONFIGURED',
 ] as const satisfies ErrorCode[]
 

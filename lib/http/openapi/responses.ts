@@ -76,6 +76,7 @@ export type Refusals = {
   of: (codes: Iterable<ErrorCode>) => Json
 }
 
+const SAY_WHEN: ErrorCode[] = ['TOO_MANY_REQUESTS', 'VERSION_TOO_NEW']
 const RETRY_AFTER = {
   'retry-after': { description: 'In how many seconds to try again.', schema: { type: 'string' } },
 }
@@ -92,7 +93,7 @@ export const createRefusals = (schemas: Schemas): Refusals => {
           const name = alike.map(pascalCase).join('Or')
           components[name] ??= {
             description: alike.map(code => `\`${code}\``).join(' or '),
-            ...(alike.includes('TOO_MANY_REQUESTS') ? { headers: RETRY_AFTER } : {}),
+            ...(alike.some(code => SAY_WHEN.includes(code)) ? { headers: RETRY_AFTER } : {}),
             content: { 'application/json': { schema, example: exampleOf(alike[0]) } },
             'x-error-codes': alike,
           }
