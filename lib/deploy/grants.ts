@@ -265,6 +265,10 @@ const GRANTS: Record<Exclude<Reach, 'floor'>, Grant> = {
   models: {},
 }
 
+/** Whether a word is one that a reach may have. */
+export const isReach = (word: string): word is Reach =>
+  word === 'floor' || Object.hasOwn(GRANTS, word)
+
 /** All that a function's reach opens. */
 export const grantsOf = ({ reach, tool }: Pick<FunctionSpec, 'reach' | 'tool'>): Grant[] =>
   reach.flatMap(word => (word === 'floor' ? floorOf(tool) : GRANTS[word]))

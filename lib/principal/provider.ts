@@ -116,7 +116,8 @@ const discover = async (): Promise<Configuration> => {
   }
 }
 
-const issuerUrl = (): URL => {
+/** The provider that is configured; NOT_CONFIGURED where its address is none that can be trusted. */
+export const issuerUrl = (): URL => {
   const text = config('oidcIssuer')
   const url = URL.parse(text)
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isHere(url))) return url

@@ -52,6 +52,12 @@ export const lastingKey = (purpose: Purpose): KeyObject => {
   return oldest
 }
 
+/** Refuses a text that is no ring of keys with one to encrypt with: NOT_CONFIGURED says what one is. */
+export const checkRing = (text: string, purpose: Purpose): void => {
+  const versions = [...readRing(text, purpose).keys()]
+  if (versions.every(version => version === LASTING)) throw badRing(purpose)
+}
+
 type Ring = ReadonlyMap<string, KeyObject>
 
 /** A purpose's derived keys by version, the current one first; deriving them takes its time. */
