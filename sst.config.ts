@@ -122,7 +122,7 @@ const functionMaker = async (
   const { functionComponent, functionName } = await import('./lib/deploy/names.ts')
   const { permissionsOf } = await import('./lib/deploy/permissions.ts')
   const router = await import('./lib/deploy/router.ts')
-  const { KEYRING_SECRETS, PROVIDER_SECRETS, SIGN_IN_SECRETS } = await import(
+  const { KEYRING_SECRETS, PROVIDER_SECRETS, SIGN_IN_SECRETS, TRACE_HEADERS_SECRET } = await import(
     './lib/deploy/secrets.ts'
   )
   const { partition } = aws.getPartitionOutput()
@@ -152,6 +152,9 @@ const functionMaker = async (
     ESPALIER_EMAIL_SENDER: emailSender,
     ESPALIER_RATE_LIMITS: process.env.ESPALIER_RATE_LIMITS ?? '',
     ESPALIER_ROUTER_SECRET: linkKeys.apply(router.routerSecretOf),
+    ESPALIER_LOG_LEVEL: process.env.ESPALIER_LOG_LEVEL ?? '',
+    OTEL_EXPORTER_OTLP_ENDPOINT: process.env.OTEL_EXPORTER_OTLP_ENDPOINT ?? '',
+    OTEL_EXPORTER_OTLP_HEADERS: new sst.Secret(TRACE_HEADERS_SECRET, '').value,
   }
   const providerKeys = PROVIDER_SECRETS.map(({ secret, variable }) => ({
     variable,

@@ -6,6 +6,7 @@ import { runnableAgent } from '../../lib/http/agent-access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
 import { endpoint, reply, replyPage } from '../../lib/http/endpoint.ts'
 import { listOwner, OwnerQuery } from '../../lib/http/list-owner.ts'
+import { nameSubject } from '../../lib/http/name-subject.ts'
 import { presentCalls } from '../../lib/http/present-call.ts'
 import { HistoryRow, presentHistory } from '../../lib/http/present-history.ts'
 import { presentTask, presentTasks, TaskView, TaskWithCalls } from '../../lib/http/present-task.ts'
@@ -80,6 +81,7 @@ export const endpoints = {
         requestHash,
         startedBy: caller.id,
       })
+      await nameSubject(task)
       if (!created) sameRequest(task.requestHash, requestHash)
       await launch(task)
       return reply(created ? 201 : 200, await presentTask(task))

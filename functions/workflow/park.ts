@@ -1,7 +1,10 @@
+import type { LambdaContext } from 'hono/aws-lambda'
 import { runFunction } from '../../lib/core/function.ts'
 import { ParkEvent, park } from '../../lib/workflow/park.ts'
 
-export const handler = async (event: unknown): Promise<void> => {
+export const handler = async (event: unknown, context: LambdaContext): Promise<void> => {
   const parked = ParkEvent.parse(event)
-  await runFunction({ taskId: parked.taskId }, () => park(parked))
+  const { taskId, generation } = parked
+  const ids = { requestId: context.awsRequestId, taskId, generation }
+  await runFunction(ids, () => park(parked))
 }

@@ -6,7 +6,7 @@ import { tools } from '../tools/index.ts'
 
 export const handler = async (event: unknown, context: LambdaContext): Promise<TickOutcome> => {
   const { taskId, generation } = TickEvent.parse(event)
-  return runFunction({ taskId, requestId: context.awsRequestId }, () =>
+  return runFunction({ requestId: context.awsRequestId, taskId, generation }, () =>
     tick({ taskId, generation }, { tools, remainingMs: () => context.getRemainingTimeInMillis() }),
   )
 }

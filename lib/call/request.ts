@@ -15,6 +15,7 @@ import { sha256 } from './digest.ts'
 import { elapse } from './elapse.ts'
 import { admit, gateKeys } from './gate.ts'
 import { invokeOperation } from './invoke.ts'
+import { nameCall } from './name-call.ts'
 import { proposeCall } from './propose.ts'
 import { mayStart, startOf } from './receipt.ts'
 import { run } from './run.ts'
@@ -66,6 +67,7 @@ export const runRequest = async (
     proposed.status === 'REQUESTED' && !proposed.isLong
       ? { ...proposed, status: 'STARTED', ...startOf(operation, clock) }
       : proposed
+  await nameCall(call)
   const notices = await outboxWrites({ type: 'call.waiting', call, agentName: agent.name }, clock)
   const outcome = await createCall(call, { also: useWrites(caller, clock), notices })
   if (!outcome.ok) {

@@ -1,5 +1,6 @@
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
 import { errorFields, log } from '../core/log.ts'
+import { trace } from '../trace/tracing.ts'
 import { elapse } from './elapse.ts'
 import { execute } from './execute.ts'
 import type { Admission } from './gate.ts'
@@ -12,6 +13,18 @@ export const run = async (
   admission: Admission,
   clock: Clock = systemClock,
 ): Promise<ToolCall> => {
+  const started = performance.now()
+  const ran = await runToEnd(call, admission, clock)
+  const { id: callId, tool, operation, status } = ran
+  const milliseconds = Math.round(performance.now() - started)
+  log('info', 'tool-call-run', { callId, tool, operation, status, milliseconds })
+  // A tick tells of its task's; of one that may run again, whoever runs it then.
+  const isOver = ran.taskId === undefined && status !== 'STARTED'
+  if (isOver) await trace(({ tellCall }) => tellCall(ran))
+  return ran
+}
+
+const runToEnd = async (call: ToolCall, admission: Admission, clock: Clock): Promise<ToolCall> => {
   const outcome = await execute(call, admission, clock)
   if ('result' in outcome) return finish(call, outcome.result, clock)
   const canRepeat = call.effect === 'read'

@@ -13,6 +13,7 @@ import { Decision, decisionKey, putUpAgain } from './decision.ts'
 import { digestOf } from './digest.ts'
 import { lose } from './elapse.ts'
 import { type Admission, admit, gateKeys } from './gate.ts'
+import { nameCall } from './name-call.ts'
 import { MAX_REFUSAL_CHARS } from './propose.ts'
 import { mayStart, runsOf, startOf } from './receipt.ts'
 import { run } from './run.ts'
@@ -30,6 +31,7 @@ export const runStored = async (
 ): Promise<ToolCall> => {
   const call = await getCall(callId)
   if (!call || !isOwn(call, tool, functionName)) throw notFound('tool call', callId)
+  await nameCall(call)
   if (!mayStart(call, clock)) return call
   const found = await table.batchGet([
     ...gateKeys(tool.name, call.agentId, call.principalId),

@@ -29,6 +29,12 @@ const VARIABLES = {
   rateLimits: 'ESPALIER_RATE_LIMITS',
   /** What the Router in front proves itself with, where there is one. */
   routerSecret: 'ESPALIER_ROUTER_SECRET',
+  /** The least of `debug`, `info`, `warn` and `error` that is logged; `info`, where absent. */
+  logLevel: 'ESPALIER_LOG_LEVEL',
+  /** Where traces go, as OpenTelemetry names it: `lib/trace/` looks at it, and is off without. */
+  traceEndpoint: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+  /** What is sent along: `name=value` pairs, separated by commas; a receiver's key is one. */
+  traceHeaders: 'OTEL_EXPORTER_OTLP_HEADERS',
 } as const
 
 export type ConfigName = keyof typeof VARIABLES

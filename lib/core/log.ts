@@ -1,30 +1,65 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { optionalConfig } from './config.ts'
 import { errorKind } from './error-kind.ts'
 import { AppError } from './errors.ts'
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const
+export type LogLevel = (typeof LEVELS)[number]
 export type LogEntry = { time: string; level: LogLevel; event: string } & Record<string, unknown>
 export type LogSink = (entry: LogEntry) => void
 
-/** What the lines of one request or tick carry: its ids, and figures that add up while it runs. */
-type Scope = { ids: Record<string, string>; figures: Record<string, number> }
+/** What belongs to a function's whole run, however many tasks and calls it looks at. */
+export type Invocation = {
+  /** Figures that add up while it runs. */
+  figures: Record<string, number>
+  /** What is still to be done before it returns. */
+  endings: (() => Promise<void>)[]
+}
+
+/** What the lines of one request or tick carry, and what all within one run of a function share. */
+type Scope = { ids: Record<string, string | number>; invocation: Invocation }
 
 const scopes = new AsyncLocalStorage<Scope>()
 
+/** Ids as a line has them: `undefined` adds none. */
+export type LogIds = Record<string, string | number | undefined>
+
 /** Runs `work` so that its log lines carry these ids; its figures are those of the whole request. */
-export const withLogIds = <T>(add: Record<string, string>, work: () => T): T => {
+export const withLogIds = <T>(add: LogIds, work: () => T): T => {
   const outer = scopes.getStore()
-  return scopes.run({ ids: { ...outer?.ids, ...add }, figures: outer?.figures ?? {} }, work)
+  const scope: Scope = {
+    ids: { ...outer?.ids },
+    invocation: outer?.invocation ?? { figures: {}, endings: [] },
+  }
+  return scopes.run(scope, () => {
+    addLogIds(add)
+    return work()
+  })
+}
+
+/** Adds ids that became known on the way to all further lines of what runs within `withLogIds`. */
+export const addLogIds = (add: LogIds): void => {
+  const ids = scopes.getStore()?.ids
+  if (!ids) return
+  for (const [name, id] of Object.entries(add)) if (id !== undefined) ids[name] = id
+}
+
+/** The run of a function that goes on, if one does. */
+export const invocation = (): Invocation | undefined => scopes.getStore()?.invocation
+
+/** Does what is still to be done before the function returns; none of it may throw. */
+export const endInvocation = async (): Promise<void> => {
+  for (const ending of invocation()?.endings.splice(0) ?? []) await ending()
 }
 
 /** Adds to a figure of the request that runs: what it has asked of a service, for its log line. */
 export const addFigure = (name: string, by: number): void => {
-  const figures = scopes.getStore()?.figures
+  const figures = invocation()?.figures
   if (figures) figures[name] = (figures[name] ?? 0) + by
 }
 
 /** The figures of the request that runs. */
-export const figures = (): Record<string, number> => ({ ...scopes.getStore()?.figures })
+export const figures = (): Record<string, number> => ({ ...invocation()?.figures })
 
 /** One JSON object a line, as CloudWatch reads it. */
 const toStandardOutput: LogSink = entry => {
@@ -44,8 +79,14 @@ export const setLogSink = (next: LogSink): LogSink => {
  * Logs an event, named noun-verb (`task-completed`), with fields that must hold no content of
  * users, no argument, no setting and no URL with a query: ids, codes, counts and durations.
  */
-export const log = (level: LogLevel, event: string, fields: Record<string, unknown> = {}): void =>
+export const log = (level: LogLevel, event: string, fields: Record<string, unknown> = {}): void => {
+  if (LEVELS.indexOf(level) < LEVELS.indexOf(leastLevel())) return
   sink({ time: new Date().toISOString(), level, event, ...scopes.getStore()?.ids, ...fields })
+}
+
+/** `info`, unless `ESPALIER_LOG_LEVEL` names another one; a word that is none is passed over. */
+const leastLevel = (): LogLevel =>
+  LEVELS.find(level => level === optionalConfig('logLevel')) ?? 'info'
 
 /** An error as fields: one of ours with its text, any other by its kind and place alone. */
 export const errorFields = (error: unknown): Record<string, unknown> => {

@@ -46,12 +46,20 @@ export const variablesOf = (spec: Pick<FunctionSpec, 'reach' | 'tool'>): Variabl
     ESPALIER_ROUTER_SECRET: ['sign-in', 'admit', 'claim'].some(word =>
       reach.some(each => each === word),
     ),
+    ESPALIER_LOG_LEVEL: true,
+    // Notices name the traces of what they tell in their lines of the log; spans are sent by others.
+    OTEL_EXPORTER_OTLP_ENDPOINT: traces(reach) || reach.includes('notify'),
+    OTEL_EXPORTER_OTLP_HEADERS: traces(reach),
   }
   return (Object.keys(needs) as Variable[]).filter(name => needs[name])
 }
 
 const tells = (reach: FunctionSpec['reach']): boolean =>
   reach.includes('notify') || reach.includes('manage-subscriptions')
+
+/** Whoever runs calls, or moves tasks on or ends them, tells of it where tracing is on. */
+const traces = (reach: FunctionSpec['reach']): boolean =>
+  reach.includes('floor') || reach.includes('workflow')
 
 const takesCallers = (reach: FunctionSpec['reach']): boolean =>
   ['floor', 'principals', 'sign-in'].some(word => reach.some(each => each === word))

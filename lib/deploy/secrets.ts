@@ -13,6 +13,9 @@ export const SIGN_IN_SECRETS = {
   ESPALIER_CLAIM_SECRET: 'ClaimSecret',
 } as const
 
+/** What is sent along to a receiver of traces, its key as a rule; without it nothing is. */
+export const TRACE_HEADERS_SECRET = 'TraceHeaders'
+
 const pascalCase = (text: string): string =>
   text
     .split('-')

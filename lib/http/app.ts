@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { handle, type LambdaContext, type LambdaEvent } from 'hono/aws-lambda'
 import { routePath } from 'hono/route'
-import { errorFields, figures, log, withLogIds } from '../core/log.ts'
+import { endInvocation, errorFields, figures, log, withLogIds } from '../core/log.ts'
 import type { Endpoints } from './endpoint.ts'
 import { renderError, renderNotFound } from './error.ts'
 
@@ -29,6 +29,7 @@ export const createApp = () => {
         ...(context.error && context.res.status >= 500 ? errorFields(context.error) : {}),
       })
       context.header('x-request-id', requestId)
+      await endInvocation()
     })
   })
   return app

@@ -5,6 +5,7 @@ import { AppError, type ErrorCode, notFound } from '../core/errors.ts'
 import type { Caller } from '../principal/caller.ts'
 import type { Access, Parsed, PathSchemas } from './access.ts'
 import type { Env } from './app.ts'
+import { nameSubject } from './name-subject.ts'
 import { idempotencyKey, type Page, readBody, readPage, readQuery } from './request.ts'
 import { credentialOf } from './session.ts'
 import type { Tag } from './tags.ts'
@@ -135,6 +136,7 @@ const readRequest = async <D extends Declaration>(
   const params = readParams(context, declaration)
   // A public rule's find takes no caller.
   const subject = await access.find({ caller: caller as Caller, params })
+  await nameSubject(subject)
   return {
     context,
     caller,

@@ -27,8 +27,8 @@ export const handleEvent = async (
   const stored = StoredCall.safeParse(event)
   if (!stored.success) return appOf(tool)(event as LambdaEvent, context as LambdaContext)
   const { callId } = stored.data
-  const { functionName } = context as LambdaContext
-  const call = await runFunction({ callId }, async () => {
+  const { functionName, awsRequestId: requestId } = context as LambdaContext
+  const call = await runFunction({ requestId, callId }, async () => {
     const ran = await runStored(tool, callId, { functionName })
     if (ran.isLong && ran.taskId) await invokeWake(callId)
     return ran

@@ -4,6 +4,7 @@ import type {
   LanguageModelV4Usage,
   SharedV4Warning,
 } from '@ai-sdk/provider'
+import { cut } from '../core/clip.ts'
 import { hasCode } from '../core/errors.ts'
 import { type Collected, collect, emptyCollection, finish, hasCalls } from './collect.ts'
 import type { FinishReason, ModelRequest, ModelResponse, ModelUsage } from './model.ts'
@@ -46,10 +47,15 @@ export const generate = async (
 type Answer = {
   collected: Collected
   warnings: string[]
+  id?: string
+  model?: string
   usage?: LanguageModelV4Usage
   finishReason?: FinishReason
   error?: unknown
 }
+
+/** What a provider calls things is told in traces; a server of anyone's may say anything. */
+const MAX_NAME_CHARS = 200
 
 /** Whether any of the answer's own text or calls has come. */
 const hasBegun = ({ collected }: Answer): boolean => collected.drafts.length > 0
@@ -58,6 +64,10 @@ const take = (answer: Answer, part: LanguageModelV4StreamPart): void => {
   switch (part.type) {
     case 'stream-start':
       answer.warnings.push(...part.warnings.map(warningText))
+      return
+    case 'response-metadata':
+      if (part.id) answer.id = cut(part.id, MAX_NAME_CHARS)
+      if (part.modelId) answer.model = cut(part.modelId, MAX_NAME_CHARS)
       return
     case 'finish':
       answer.usage = part.usage
@@ -83,6 +93,8 @@ const toResponse = (provider: string, answer: Answer): ModelResponse => {
     message: { role: 'assistant', parts: finish(answer.collected, finishReason) },
     finishReason,
     usage: usageOf(answer.usage),
+    ...(answer.id === undefined ? {} : { id: answer.id }),
+    ...(answer.model === undefined ? {} : { model: answer.model }),
     warnings: answer.warnings,
   }
 }

@@ -42,6 +42,9 @@ export type ModelResponse = {
   message: AssistantMessage
   finishReason: FinishReason
   usage: ModelUsage
+  /** How the provider names the answer, and the model that gave it, where it says. */
+  id?: string
+  model?: string
   /** What the driver could not pass on, as sentences for the log. */
   warnings: string[]
 }

@@ -5,6 +5,7 @@ import { beginAttempt, type Delivery, endDelivery, getDelivery, noteAttempt } fr
 import { disableSubscription, noteOutcome } from './disable.ts'
 import { TEST_EVENT } from './event.ts'
 import { JITTER, MAX_ATTEMPTS, MAX_PAUSE_MS, PAUSES_MS } from './limits.ts'
+import { nameDelivery } from './name-delivery.ts'
 import { sendEmail } from './send-email.ts'
 import { type Sent, sendWebhook } from './send-webhook.ts'
 import { findSubscription, type Subscription } from './subscription.ts'
@@ -26,6 +27,7 @@ export const deliver = async (
   { stillWaits, clock = systemClock }: { stillWaits: StillWaits; clock?: Clock },
 ): Promise<void> => {
   const seen = await getDelivery(id)
+  if (seen) await nameDelivery(seen)
   if (seen?.status !== 'PENDING' || seen.nextAt > isoNow(clock)) return
   if (seen.attempts.length >= MAX_ATTEMPTS) return fail(seen, clock)
   const subscription = await findSubscription(seen.subscriptionId)

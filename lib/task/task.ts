@@ -96,6 +96,9 @@ export const Task = z.object({
   /** What its own steps may use, input and output together. */
   maxTokens: z.int().optional(),
   createdAt: z.iso.datetime(),
+  /** How often it has begun anew after an end, and when it last did; absent, never. */
+  life: z.int().optional(),
+  begunAt: z.iso.datetime().optional(),
   updatedAt: z.iso.datetime(),
   endedAt: z.iso.datetime().optional(),
   finalResponse: Large.optional(),

@@ -67,6 +67,7 @@ export const beginAnew = async (
     'QUEUED',
     {
       set: {
+        begunAt: isoNow(clock),
         stepsFrom: stepsOf(entries).length,
         alsoStartedBy: [...new Set([...(task.alsoStartedBy ?? []), by])],
         failures: 0,
@@ -85,7 +86,7 @@ export const beginAnew = async (
         ...(agent.maxTokens === undefined ? ['maxTokens'] : []),
       ],
       // An execution of the old life that hears of it exits.
-      add: { generation: 1 },
+      add: { generation: 1, life: 1 },
       event: { type, by, ...(request ? { request } : {}) },
       where: { generation: task.generation },
       also: [allowSteps(task), ...(row ? [{ insert: row, key: historyKey(task.id, seq) }] : [])],

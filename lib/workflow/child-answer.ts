@@ -51,7 +51,7 @@ export const writeAnswer = async (
   const outcome = await table.update(
     ToolCall,
     callKey(call.id),
-    { set: { answer: await storeLarge(call.id, shown) } },
+    { set: { answer: await storeLarge(call.id, shown), answeredAt: isoNow(clock) } },
     { where: { answer: is.absent } },
   )
   return outcome.item ?? call

@@ -7,6 +7,7 @@ import { outboxWrites } from '../notification/outbox.ts'
 import { moveTask } from '../task/move.ts'
 import { isDetached, markersOf, noneLeft } from '../task/open-children.ts'
 import { Task, taskKey } from '../task/task.ts'
+import { tellEnd } from './tell-end.ts'
 import { wakeWaiters } from './waits-for.ts'
 import { wake } from './wake.ts'
 
@@ -42,6 +43,7 @@ export const endTask = async (
 ): Promise<boolean> => {
   const type = set.handoverTo ? 'handed-over' : EVENT_OF[status]
   const detail = set.error?.message
+  const endedAt = isoNow(clock)
   const notices = await outboxWrites(
     { type: 'task.ended', task: { ...task, ...set, status } },
     clock,
@@ -52,7 +54,7 @@ export const endTask = async (
     {
       set: {
         ...set,
-        endedAt: isoNow(clock),
+        endedAt,
         // A child stays in the sweeper's list until its parent was told.
         ...(task.parentId ? dueIndex(task.id, isoIn(REPORT_GRACE_MS, clock)) : {}),
       },
@@ -63,7 +65,10 @@ export const endTask = async (
     },
     clock,
   )
-  if (moved) await announce(notices)
+  if (moved) {
+    await announce(notices)
+    await tellEnd({ ...task, ...set, status, endedAt })
+  }
   if (moved && task.parentId) await reportToParent({ ...task, ...set }, clock)
   return moved
 }

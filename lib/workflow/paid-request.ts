@@ -1,13 +1,15 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
-import { type AppError, hasCode } from '../core/errors.ts'
+import { AppError, hasCode } from '../core/errors.ts'
 import { log } from '../core/log.ts'
 import { ESTIMATED_OUTPUT_TOKENS, type Estimate, estimateOf, tokensIn } from '../llm/estimate.ts'
 import { generate } from '../llm/generate.ts'
 import type { ModelRequest, ModelResponse, ModelUsage } from '../llm/model.ts'
 import type { ModelErrorDetails } from '../llm/model-error.ts'
-import { costOf } from '../llm/price.ts'
+import { costOf, usdOf } from '../llm/price.ts'
 import { type Begun, beginRequest, bookRequest } from '../task/ledger.ts'
 import type { Task } from '../task/task.ts'
+import type { TracedRequest } from '../trace/traced.ts'
+import { trace } from '../trace/tracing.ts'
 import type { AgentModel } from './agent-model.ts'
 import { notBegun, overMoney, type Stop } from './limits.ts'
 
@@ -37,14 +39,28 @@ export const payRequest = async (
   if (begun === 'cancelled') return begun
   if (typeof begun === 'string') return notBegun(begun, model)
   const signal = AbortSignal.timeout(MODEL_TIMEOUT_MS)
-  const response = await generate(driver, { signal, ...request }).catch(error =>
-    giveBack(begun, error),
-  )
+  const startedAt = Date.now()
+  const tell = (came: Pick<TracedRequest, 'response' | 'errorType'>) =>
+    trace(({ tellRequest }) => {
+      const { provider, name } = model
+      const times = { startedAt, endedAt: Date.now() }
+      tellRequest({ mark: begun.mark, task, provider, model: name, ...times, ...came })
+    })
+  const response = await generate(driver, { signal, ...request }).catch(async error => {
+    await tell({ errorType: errorTypeOf(error) })
+    return giveBack(begun, error)
+  })
   for (const warning of response.warnings) log('warn', 'model-warning', { warning })
   const usage = usageOf(response, estimate)
   const cost = model.price && costOf(model.price, usage)
+  await tell({ response: { ...response, usage, cost: cost && usdOf(cost) } })
   await bookRequest(begun, usage, cost)
   return { response: { ...response, usage }, cost }
+}
+
+const errorTypeOf = (error: unknown): string => {
+  if (hasCode(error, 'MODEL_ERROR')) return ((error as AppError).details as ModelErrorDetails).kind
+  return error instanceof AppError ? error.code : '_OTHER'
 }
 
 /** A provider that refuses a request does not charge it; what broke off or took too long may cost. */

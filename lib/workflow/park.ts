@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import { idOf } from '../core/ids.ts'
-import { log } from '../core/log.ts'
+import { addLogIds, log } from '../core/log.ts'
 import { is } from '../data/expression.ts'
 import * as table from '../data/table.ts'
 import { OPEN, Task, taskKey } from '../task/task.ts'
+import { trace } from '../trace/tracing.ts'
 import { sendToken } from './wake.ts'
 
 export const ParkEvent = z.object({
@@ -28,6 +29,9 @@ export const park = async (event: ParkEvent): Promise<void> => {
     { set: { token } },
     { where: { generation, wakeSeq, fence, status: is.oneOf(OPEN) } },
   )
+  const { item } = outcome
+  addLogIds({ agentId: item?.agentId })
+  if (item) await trace(({ nameTask }) => nameTask(item))
   if (outcome.ok) return
   log('info', 'park-refused', { taskId, generation })
   await sendToken(token)

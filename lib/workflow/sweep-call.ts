@@ -1,6 +1,7 @@
 import { elapse } from '../call/elapse.ts'
 import { giveUp, isHopeless } from '../call/give-up.ts'
 import { invokeOperation } from '../call/invoke.ts'
+import { nameCall } from '../call/name-call.ts'
 import { mayStart } from '../call/receipt.ts'
 import { callKey, getCall, ToolCall } from '../call/tool-call.ts'
 import { type Clock, isoNow, systemClock } from '../core/clock.ts'
@@ -19,6 +20,7 @@ export const lookAfterCall = async (
 ): Promise<void> => {
   const seen = await getCall(id)
   if (!seen) return
+  await nameCall(seen)
   const call = await elapse(abandoned ? await endRun(seen, clock) : seen, clock)
   if (!mayStart(call, clock)) return
   if (!abandoned && isHopeless(call, clock)) await giveUp(call, clock)

@@ -1,9 +1,10 @@
 import { type Clock, isoIn, isoNow, systemClock } from '../core/clock.ts'
 import { type Id, kindOf } from '../core/ids.ts'
-import { errorFields, log } from '../core/log.ts'
+import { addLogIds, errorFields, log, withLogIds } from '../core/log.ts'
 import { DUE_SHARDS, listAllDue, listDue, postpone } from '../data/due.ts'
 import * as table from '../data/table.ts'
 import { getTask, Task, TERMINAL, taskKey } from '../task/task.ts'
+import { trace } from '../trace/tracing.ts'
 import { readConversation } from './conversation.ts'
 import { TICK_TIMEOUT_SECONDS } from './definition.ts'
 import { reportToParent } from './end.ts'
@@ -38,16 +39,17 @@ export const sweep = async (
       : await listDue(shard, isoNow(clock), SWEEP_LIMIT)
     for (const due of list) {
       looked += 1
-      try {
+      const lookAfter = async () => {
         // First: one that can't be helped must not keep the others waiting, now or the next time;
         // and one that has another time by now, which the index doesn't know, is left alone.
         const { ok } = await postpone(due, isoIn(AGAIN_MS, clock))
-        if (!ok && !abandoned) continue
+        if (!ok && !abandoned) return
         if (kindOf(due.pk) === 'call') await lookAfterCall(due.pk as Id<'call'>, abandoned, clock)
         else await lookAfterTask(due.pk as Id<'task'>, abandoned, clock)
-      } catch (error) {
-        log('error', 'sweep-failed', { id: due.pk, ...errorFields(error) })
       }
+      await withLogIds({ [`${kindOf(due.pk)}Id`]: due.pk }, () =>
+        lookAfter().catch(error => log('error', 'sweep-failed', errorFields(error))),
+      )
     }
   }
   return { looked }
@@ -55,6 +57,8 @@ export const sweep = async (
 
 const lookAfterTask = async (id: Id<'task'>, abandoned: boolean, clock: Clock): Promise<void> => {
   const task = await getTask(id)
+  addLogIds({ agentId: task.agentId, generation: task.generation })
+  await trace(({ nameTask }) => nameTask(task))
   if (TERMINAL.includes(task.status)) return reportToParent(task, clock)
   if (abandoned) {
     await breakLease(task)

@@ -5,12 +5,13 @@ import type { ToolCall } from '../call/tool-call.ts'
 import { type Clock, isoIn, systemClock } from '../core/clock.ts'
 import { AppError, hasCode } from '../core/errors.ts'
 import { idOf } from '../core/ids.ts'
-import { errorFields, log } from '../core/log.ts'
+import { addLogIds, errorFields, log } from '../core/log.ts'
 import { toolCalls } from '../llm/message.ts'
 import type { Notice } from '../notification/notice.ts'
 import type { Entry } from '../task/history.ts'
 import { getTasks, type Task, TERMINAL } from '../task/task.ts'
 import type { ToolRegistry } from '../tool/registry.ts'
+import { trace } from '../trace/tracing.ts'
 import { modelOf } from './agent-model.ts'
 import { type Heard, hearAtEnd, hearOfChildren } from './attention.ts'
 import { leaveNothing } from './cancel.ts'
@@ -73,6 +74,8 @@ export const tick = async (event: TickEvent, context: TickContext): Promise<Tick
   }
   if ('heldUntil' in lease) return outcomeOf('until', { until: lease.heldUntil })
   const { task } = lease
+  addLogIds({ agentId: task.agentId })
+  await trace(({ nameTask }) => nameTask(task))
   try {
     if (task.ticks > MAX_TICKS_PER_GENERATION) return await continueAnew(task, clock)
     const work = () => inSlot(task, () => advance(task, context, clock), clock)
@@ -109,6 +112,8 @@ const advance = async (taken: Task, context: TickContext, clock: Clock): Promise
   }
   const model = await modelOf(agent, clock).catch(refusalIn)
   if (model instanceof AppError) return fail(task, model.code, model.message, clock)
+  const called = { id: agent.id, name: agent.name, provider: model.provider, model: model.name }
+  await trace(({ noteAgent }) => noteAgent(called))
   const conversation = await readConversation(task.id)
   const catalogue = await readCatalogue(agent, context.tools, model)
   for (;;) {
@@ -130,6 +135,7 @@ const advance = async (taken: Task, context: TickContext, clock: Clock): Promise
       const { state, calls } = await stateOfStep(records, clock)
       if (state.kind === 'waiting')
         return park(task, { ...state, tell: questionsOf(calls, agent) }, clock)
+      await trace(({ tellCalls }) => tellCalls(task, last, calls))
       if (state.kind === 'handed-over') return handOver(task, state, clock)
       for (const call of calls) conversation.calls.set(call.id, call)
     }

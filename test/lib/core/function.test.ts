@@ -27,7 +27,10 @@ test('a function gives what its work gives, and its log lines have the ids', asy
     return 1
   }
   expect(await runFunction({ taskId: 't' }, work)).toBe(1)
-  expect(entries).toMatchObject([{ event: 'work-done', taskId: 't' }])
+  expect(entries).toMatchObject([
+    { event: 'work-done', taskId: 't' },
+    { event: 'function-run', taskId: 't', milliseconds: expect.any(Number) },
+  ])
 })
 
 test('a failure that is not ours leaves a function without a word of what it says', async () => {

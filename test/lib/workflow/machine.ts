@@ -142,10 +142,7 @@ export const createMachine = () => {
     const { taskId, generation } = execution.input
     if (execution.state === 'tick') {
       const outcome = await alive('tick', () =>
-        tickFunction.handler({ taskId, generation }, {
-          awsRequestId: randomUUID(),
-          getRemainingTimeInMillis: () => 900_000,
-        } as never),
+        tickFunction.handler({ taskId, generation }, contextOf()),
       )
       const states = { again: 'tick', wait: 'park', until: 'pause', end: 'ended' } as const
       Object.assign(execution, {
@@ -159,7 +156,9 @@ export const createMachine = () => {
     const token = randomUUID()
     Object.assign(execution, { state: 'waiting', token, until: Date.now() + waitSeconds * 1_000 })
     try {
-      await alive('park', () => parkFunction.handler({ taskId, generation, wakeSeq, fence, token }))
+      await alive('park', () =>
+        parkFunction.handler({ taskId, generation, wakeSeq, fence, token }, contextOf()),
+      )
     } catch (error) {
       // The state machine asks again, with another token.
       if (execution.token === token) Object.assign(execution, { state: 'park', token: '' })
@@ -216,7 +215,10 @@ export const createMachine = () => {
       vi.setSystemTime(Math.min(nextSweep, ...ends))
       if (Date.now() < nextSweep) return
       nextSweep += SWEEP_MS
-      await alive('sweep', () => sweepFunction.handler()).catch(() => {})
+      await alive('sweep', () => sweepFunction.handler({}, contextOf())).catch(() => {})
     },
   }
 }
+
+const contextOf = () =>
+  ({ awsRequestId: randomUUID(), getRemainingTimeInMillis: () => 900_000 }) as never
