@@ -1,4 +1,5 @@
 import { WAKE_FUNCTION } from '../lib/call/invoke.ts'
+import { groupRoutes, HTTP_TIMEOUT_SECONDS } from '../lib/deploy/group-routes.ts'
 import { REFERENCE_FILES } from '../lib/http/reference-page.ts'
 import type { FunctionSpec, Reach, Route, RouteTable } from '../lib/http/route-table.ts'
 import { NOTIFY_FUNCTION } from '../lib/notification/announce.ts'
@@ -11,8 +12,6 @@ import { TICK_TIMEOUT_SECONDS } from '../lib/workflow/definition.ts'
 import { endpointsOf, type ResourceName } from './admin/index.ts'
 import { tools } from './tools/index.ts'
 
-/** API Gateway answers for a function that takes longer than 30 seconds. */
-const HTTP_TIMEOUT_SECONDS = 29
 /** What an operation's function has beyond the operation's own time: the gate, and the receipt. */
 const OPERATION_MARGIN_SECONDS = 4
 const ADMIN_MEMORY_MB = 512
@@ -157,7 +156,8 @@ const WORKFLOW: readonly FunctionSpec[] = [
 
 /**
  * The one table of what there is to run: every function, which of them answers which route, and
- * which run by the clock. The local runner and `sst.config.ts` both read it.
+ * which run by the clock. The local runner and `sst.config.ts` both read it. Where tools have more
+ * operations than a gateway has routes, those of the largest ones share a route.
  */
 export const routeTable = async (): Promise<RouteTable> => {
   const operations = (await allTools(tools)).flatMap(tool =>
@@ -178,7 +178,7 @@ export const routeTable = async (): Promise<RouteTable> => {
     })),
   )
   const admin = await Promise.all(Object.keys(ADMIN).map(name => adminOf(name as ResourceName)))
-  return {
+  return groupRoutes({
     functions: [
       ...operations.map(({ spec }) => spec),
       ...admin.map(({ spec }) => spec),
@@ -189,7 +189,7 @@ export const routeTable = async (): Promise<RouteTable> => {
       ...admin.flatMap(({ routes }) => routes),
     ],
     schedules: [{ name: 'sweep', rateMinutes: SWEEP_MINUTES, functionName: 'sweep' }],
-  }
+  })
 }
 
 /** A resource's function, and the routes that it declares. */

@@ -30,7 +30,7 @@ export type Statement = {
  * objects by the beginning of their keys.
  */
 export const permissionsOf = (
-  spec: Pick<FunctionSpec, 'name' | 'reach' | 'tool'>,
+  spec: Pick<FunctionSpec, 'name' | 'reach' | 'tool' | 'handsOnTo'>,
   targets: Targets,
 ): Statement[] => [
   {
@@ -76,7 +76,7 @@ const objectListStatements = (spec: Pick<FunctionSpec, 'reach' | 'tool'>, { buck
 }
 
 const serviceStatements = (
-  { name, reach }: Pick<FunctionSpec, 'name' | 'reach'>,
+  { name, reach, handsOnTo }: Pick<FunctionSpec, 'name' | 'reach' | 'handsOnTo'>,
   { stateMachine, functions, identities, emailSender }: Targets,
 ): Statement[] => [
   ...(reach.includes('workflow')
@@ -112,7 +112,8 @@ const serviceStatements = (
     ? [
         {
           actions: ['lambda:InvokeFunction'],
-          resources: [name, WAKE_FUNCTION].map(each => `${functions}${each}`),
+          // Only what runs a call tells of its end.
+          resources: (handsOnTo ?? [name, WAKE_FUNCTION]).map(each => `${functions}${each}`),
         },
       ]
     : []),

@@ -67,6 +67,11 @@ export type FunctionSpec = {
   timeoutSeconds: number
   /** The tool whose operation it runs: its role reads this tool's settings and no other's. */
   tool?: string
+  /**
+   * Of a function that answers requests for all operations of a tool: the functions of the long
+   * ones, which run what was asked for.
+   */
+  handsOnTo?: readonly string[]
   /** Sends its response as it comes, by a way of its own: the API's gateway can't. */
   streams?: true
   /** Files that it reads at run time, each as `package/path`: a deploy copies them beside it. */
