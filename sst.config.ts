@@ -94,6 +94,10 @@ const makeRouter = async (streams: Route[], linkKeys: $util.Output<string>) => {
     './lib/deploy/router.ts'
   )
   const injection = linkKeys.apply(keys => viewerRequestCode(streams, routerSecretOf(keys)))
+  // Its code holds what the Router proves itself with, and SST doesn't take it for a secret.
+  $transform(aws.cloudfront.Function, args => {
+    args.code = $util.secret(args.code)
+  })
   return new sst.aws.Router('Router', {
     protection: 'oac',
     edge: { viewerRequest: { injection } },
@@ -206,8 +210,14 @@ const functionMaker = async (
       ...(spec.streams ? streaming(router.streamPath(spec)) : {}),
       // Where Node looks for packages: a bundle's own modules find them there by name.
       copyFiles: (spec.files ?? []).map(file => ({ from: `node_modules/${file}` })),
-      // AWS's own policy for logs opens every function's; ours opens this one's.
-      transform: { role: { managedPolicyArns: [] } },
+      // AWS's own policy for logs opens every function's; ours opens this one's. SST lets whoever is
+      // in the account take on a function's role, which `sst dev` alone needs.
+      transform: {
+        role: {
+          managedPolicyArns: [],
+          ...($dev ? {} : { assumeRolePolicy: trustOf('lambda.amazonaws.com') }),
+        },
+      },
     })
   }
 }
@@ -225,10 +235,12 @@ const BUILD = {
 
 const stateMachineName = (prefix: string) => `${prefix}workflow`
 
+const trustOf = (service: string) => aws.iam.assumeRolePolicyForPrincipal({ Service: service })
+
 const makeStateMachine = async (prefix: string, functions: { tick: Text; park: Text }) => {
   const { definition } = await import('./lib/workflow/definition.ts')
   const role = new aws.iam.Role('WorkflowRole', {
-    assumeRolePolicy: aws.iam.assumeRolePolicyForPrincipal({ Service: 'states.amazonaws.com' }),
+    assumeRolePolicy: trustOf('states.amazonaws.com'),
     inlinePolicies: [
       {
         name: 'invoke',
