@@ -50,8 +50,10 @@ export const startGeneration = async (
       }),
     )
   } catch (error) {
-    // The SDK tried again after an answer that was lost.
     if (!(error instanceof ExecutionAlreadyExists)) throw error
+    // Of this task's making: the first answer was lost. Names are kept for 90 days, so one may also be
+    // another life's, where the table was restored from a backup: the next is free, or the one after.
+    if (!(await isExecuting(outcome.item))) return startGeneration(outcome.item, clock)
   }
   log('info', 'execution-started', { taskId: id, generation })
   return true
