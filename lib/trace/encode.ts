@@ -57,7 +57,7 @@ const anyValueOf = (value: AttributeValue) => {
   if (typeof value === 'boolean') return { boolValue: value }
   if (typeof value === 'object')
     return { arrayValue: { values: value.map(stringValue => ({ stringValue })) } }
-  return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value }
+  return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value }
 }
 
 const nanosecondsOf = (milliseconds: number): string =>

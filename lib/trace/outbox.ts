@@ -20,7 +20,7 @@ export const addSpan = (span: Span): void => {
   outbox.waiting.push(span)
 }
 
-/** Sends what there is on its way while the work goes on: what dies later has told of it. */
+/** Sends what there is on its way while the work goes on. */
 export const sendOn = (): void => {
   const outbox = outboxes.get(invocation() ?? NOBODYS)
   if (!outbox || outbox.waiting.length === 0) return

@@ -1,8 +1,10 @@
 import { addLogIds, type Invocation, invocation } from '../core/log.ts'
 import { callSpanId, spanIdOf, taskSpanId, traceIdOf } from './ids.ts'
-import { addSpan, sendOn } from './outbox.ts'
+import { addSpan } from './outbox.ts'
 import type { Span } from './span.ts'
 import type { NamedAgent, TracedCall, TracedRequest, TracedTask } from './traced.ts'
+
+export { sendOn } from './outbox.ts'
 
 // https://github.com/open-telemetry/semantic-conventions-genai (docs/gen-ai/gen-ai-spans.md and
 // gen-ai-agent-spans.md, in development, on semantic conventions 1.41.1). What is said, what tools
@@ -60,7 +62,7 @@ export const tellTask = (task: TracedTask): void => {
 
 /**
  * Tells of the calls of a task's step, which are over for it; those of an earlier life were told of
- * by then. Sends what there is: a model is asked next, and that takes its time.
+ * by then.
  */
 export const tellCalls = (
   task: TracedTask,
@@ -69,7 +71,6 @@ export const tellCalls = (
 ): void => {
   if (createdAt < (task.begunAt ?? '')) return
   for (const call of calls) tellCall(call, task)
-  sendOn()
 }
 
 /** Tells of a call: of one outside of tasks, it is a trace of its own. */

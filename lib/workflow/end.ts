@@ -7,7 +7,7 @@ import { outboxWrites } from '../notification/outbox.ts'
 import { moveTask } from '../task/move.ts'
 import { isDetached, markersOf, noneLeft } from '../task/open-children.ts'
 import { Task, taskKey } from '../task/task.ts'
-import { tellEnd } from './tell-end.ts'
+import { tellEnd } from './tell-step.ts'
 import { wakeWaiters } from './waits-for.ts'
 import { wake } from './wake.ts'
 

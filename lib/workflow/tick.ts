@@ -39,6 +39,7 @@ import {
 import { MODEL_TIMEOUT_MS } from './paid-request.ts'
 import { inSlot } from './slots.ts'
 import { CALL_RESERVE_MS, runStepCalls } from './step-calls.ts'
+import { tellStep } from './tell-step.ts'
 import { stateOfStep } from './waits.ts'
 
 export const TickEvent = z.object({ taskId: idOf('task'), generation: z.int() })
@@ -138,7 +139,6 @@ const advance = async (taken: Task, context: TickContext, clock: Clock): Promise
       const { state, calls } = await stateOfStep(records, clock)
       if (state.kind === 'waiting')
         return park(task, { ...state, tell: questionsOf(calls, agent) }, clock)
-      await trace(({ tellCalls }) => tellCalls(task, last, calls))
       if (state.kind === 'handed-over') return handOver(task, state, clock)
       for (const call of calls) conversation.calls.set(call.id, call)
     }
@@ -154,6 +154,7 @@ const advance = async (taken: Task, context: TickContext, clock: Clock): Promise
       clock,
     )
     if ('outcome' in outcome) return outcome
+    await tellStep(task, conversation)
     conversation.entries.push(outcome)
     if (task.failures > 0) {
       await writeHeld(task, { set: { failures: 0 }, remove: ['error'] })
