@@ -3,9 +3,9 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { handler as sweepNow } from '../../functions/workflow/sweep.ts'
 import { getAgentTool } from '../../lib/agent/agent-tool.ts'
 import { readNotes } from '../../lib/agent/note.ts'
+import { invokeFunction } from '../../lib/aws/invoke-function.ts'
 import { type Id, newId } from '../../lib/core/ids.ts'
 import * as table from '../../lib/data/table.ts'
 import { configurationKey, LlmConfiguration } from '../../lib/llm/configuration.ts'
@@ -39,6 +39,8 @@ describe.each(recordedVersions())('what %s has left', version => {
     dataOf<Record<string, never>>(
       await world.request('GET', `/api/v1${path}`, key === undefined ? {} : { key }),
     )
+  /** What the schedule does each minute. */
+  const sweepNow = () => invokeFunction('sweep', {}, 'awaited')
   const taskOf = (name: string): Id<'task'> => facts.tasks[name] as Id<'task'>
 
   describe('lets in whoever it has let in', () => {
