@@ -81,7 +81,9 @@ export const setLogSink = (next: LogSink): LogSink => {
  */
 export const log = (level: LogLevel, event: string, fields: Record<string, unknown> = {}): void => {
   if (LEVELS.indexOf(level) < LEVELS.indexOf(leastLevel())) return
-  sink({ time: new Date().toISOString(), level, event, ...scopes.getStore()?.ids, ...fields })
+  const line = { time: new Date().toISOString(), level, event }
+  // The first, so that they stand there, and the last: no field takes their names away.
+  sink({ ...line, ...scopes.getStore()?.ids, ...fields, ...line })
 }
 
 /** `info`, unless `ESPALIER_LOG_LEVEL` names another one; a word that is none is passed over. */

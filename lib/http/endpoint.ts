@@ -136,7 +136,7 @@ const readRequest = async <D extends Declaration>(
   const params = readParams(context, declaration)
   // A public rule's find takes no caller.
   const subject = await access.find({ caller: caller as Caller, params })
-  await nameSubject(subject)
+  await nameSubject(subject, params)
   return {
     context,
     caller,

@@ -1,23 +1,34 @@
+import { kindOf } from '../core/ids.ts'
 import { addLogIds } from '../core/log.ts'
 import { trace } from '../trace/tracing.ts'
 
-/** What a route can be about whose ids its lines of the log have. */
+/** What a task or a call says of whose it is. */
 type Subject = { id: string; taskId?: string; agentId?: string; rootId?: string; life?: number }
 
-/** From now on the lines of the log name the task, the call or the agent that a request is about. */
-export const nameSubject = async (subject: unknown): Promise<void> => {
+/**
+ * From now on the lines of the log name what a request is about: what its path names, once that was
+ * found to be the caller's to ask for, and of a task or a call its agent as well.
+ */
+export const nameSubject = async (
+  subject: unknown,
+  params: Record<string, string> = {},
+): Promise<void> => {
+  for (const id of Object.values(params)) addLogIds(namedBy(id))
   if (!isSubject(subject)) return
   const { id, taskId, agentId, rootId, life } = subject
-  addLogIds({ taskId, agentId })
-  if (id.startsWith('agent_')) addLogIds({ agentId: id })
-  if (id.startsWith('call_')) {
-    addLogIds({ callId: id })
-    await trace(({ nameCall }) => nameCall({ id, rootId }))
-  }
-  if (id.startsWith('task_')) {
-    addLogIds({ taskId: id })
-    if (rootId !== undefined) await trace(({ nameTask }) => nameTask({ id, rootId, life }))
-  }
+  addLogIds({ taskId, agentId, ...namedBy(id) })
+  await trace(({ nameCall, nameTask }) => {
+    if (kindOf(id) === 'call') nameCall({ id, rootId })
+    if (kindOf(id) === 'task' && rootId !== undefined) nameTask({ id, rootId, life })
+  })
+}
+
+/** Not who asks: a line says what a request is about. */
+const NAMED = /^(task|call|agent|subscription|delivery)_[0-9A-Z]{26}$/
+
+const namedBy = (id: string): Record<string, string> => {
+  const [, kind] = NAMED.exec(id) ?? []
+  return kind === undefined ? {} : { [`${kind}Id`]: id }
 }
 
 const isSubject = (value: unknown): value is Subject =>

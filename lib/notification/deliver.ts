@@ -69,8 +69,9 @@ const note = async (
   clock: Clock,
 ): Promise<void> => {
   const { id: deliveryId, subscriptionId, event, attempts } = delivery
+  const tries = attempts.length
   const attempt = { at: attempts.at(-1)?.at ?? isoNow(clock), ...sent }
-  log('info', 'notice-sent', { deliveryId, subscriptionId, event, ...sent, tries: attempts.length })
+  log('info', 'notice-sent', { deliveryId, subscriptionId, notice: event, ...sent, tries })
   if (sent.result === 'delivered') {
     await endDelivery(delivery, { status: 'DELIVERED', attempt }, clock)
     return noteOutcome(subscription, 'delivered', clock)
