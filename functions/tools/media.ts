@@ -11,6 +11,7 @@ import {
   type AuthoredType,
   MAX_AUTHORED_BYTES,
   MAX_FILENAME_CHARS,
+  MAX_ORIGIN_CHARS,
 } from '../../lib/media/limits.ts'
 import { type CallContext, defineTool } from '../../lib/tool/define.ts'
 import { result } from '../../lib/tool/result.ts'
@@ -58,7 +59,7 @@ export const tool = defineTool({
           .string()
           .describe(`The whole document, at most ${MAX_AUTHORED_BYTES / 1024} KiB.`),
         mime_type: z.enum(types).default('text/markdown').describe('What kind of text it is.'),
-        prompt: z.string().optional().describe('What it was written for.'),
+        prompt: z.string().max(MAX_ORIGIN_CHARS).optional().describe('What it was written for.'),
       }),
       // The asset's id follows from the call: done again, it is the same asset.
       effect: 'idempotent',

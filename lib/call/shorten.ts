@@ -5,8 +5,15 @@ import { keepResult } from './kept-result.ts'
 
 /** What is shown of a text that is too long, in characters. */
 const PREVIEW_CHARS = 2_000
+/** What a character takes in JSON at most, as `\u0000` does. */
+const MAX_JSON_BYTES = 6
 /** What people see of a result's data beside it, in bytes of JSON. */
 export const MAX_DATA_BYTES = 256 * 1024
+/**
+ * What is shown of a result's text whatever its tool lets through, in bytes of JSON: with the data it
+ * has room in one answer (`http/room.ts`).
+ */
+export const MAX_CONTENT_BYTES = 2.25 * 1024 * 1024
 
 /**
  * A text that a model can read: one that is too long is kept whole in the bucket, under
@@ -17,10 +24,14 @@ export const shortenText = async (
   text: string,
   maxChars: number,
 ): Promise<string> => {
-  if (text.length <= maxChars) return text
+  if (text.length <= maxChars && fitsAnAnswer(text)) return text
   const fullOutput = await keepResult(callId, text, 'text/plain; charset=utf-8')
   return noteOf(text, { maxChars, fullOutput })
 }
+
+const fitsAnAnswer = (text: string): boolean =>
+  text.length * MAX_JSON_BYTES <= MAX_CONTENT_BYTES ||
+  Buffer.byteLength(JSON.stringify(text)) <= MAX_CONTENT_BYTES
 
 /** What stands in a long text's place: it is no longer than the text might have been. */
 export const noteOf = (

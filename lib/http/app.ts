@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import { handle, type LambdaContext, type LambdaEvent } from 'hono/aws-lambda'
 import { routePath } from 'hono/route'
 import { endInvocation, errorFields, figures, log, withLogIds } from '../core/log.ts'
+import { fitting } from './answer-size.ts'
 import type { Endpoints } from './endpoint.ts'
 import { renderError, renderNotFound } from './error.ts'
 
@@ -44,4 +45,8 @@ export const appOf = (endpoints: Endpoints) => {
 }
 
 /** The app as a Lambda's handler, for events of an HTTP API. */
-export const handlerOf = (app: Hono<Env>) => handle(app)
+export const handlerOf = (app: Hono<Env>) => {
+  const answer = handle(app)
+  return async (event: LambdaEvent, context?: LambdaContext) =>
+    fitting(await answer(event, context))
+}

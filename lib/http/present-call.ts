@@ -65,7 +65,7 @@ export const ToolCallView = z
     truncated: z
       .boolean()
       .describe(
-        'There was no room for arguments, parameter_schema and result: read the call by itself.',
+        'There was no room for the result, or for the arguments with parameter_schema, which are null: read the call by itself.',
       ),
     result: ResultView.nullable(),
     question: QuestionView.nullable(),
@@ -85,8 +85,9 @@ export const presentCalls = async (
 }
 
 /**
- * A tool call on the wire, as people see it: with the data that no model gets. Where there is no
- * room for them its arguments, their schema and its result are null, and `truncated` says so.
+ * A tool call on the wire, as people see it: with the data that no model gets. Its result, or its
+ * arguments with their schema, are null where there is no room for them, and `truncated` says so.
+ * A call by itself always has room for one of the two: for the result, once it has one.
  */
 export const presentCall = async (
   call: ToolCall,
@@ -94,13 +95,12 @@ export const presentCall = async (
   room: Room = createRoom(),
 ): Promise<ToolCallView> => {
   const { icon, schema } = await declarationOf(call, tools)
-  const fits = room.take(
-    bytesOf(call.arguments) +
-      (call.result ? bytesOf(call.result) : 0) +
-      (call.answer ? bytesOf(call.answer) : 0) +
-      Buffer.byteLength(JSON.stringify(schema)),
+  const { result: own, answer } = call
+  const hasResult = room.take((own ? bytesOf(own) : 0) + (answer ? bytesOf(answer) : 0))
+  const hasArguments = room.take(
+    bytesOf(call.arguments) + Buffer.byteLength(JSON.stringify(schema)),
   )
-  const result = fits ? await resultOf(call) : undefined
+  const result = hasResult ? await resultOf(call) : undefined
   const question = await presentQuestion(call)
   return {
     id: call.id,
@@ -112,8 +112,8 @@ export const presentCall = async (
     operation: call.operation,
     icon,
     description: call.description,
-    arguments: fits ? await argumentsOf(call) : null,
-    parameter_schema: fits ? schema : null,
+    arguments: hasArguments ? await argumentsOf(call) : null,
+    parameter_schema: hasArguments ? schema : null,
     requires_approval: call.requiresApproval,
     who_decides: null,
     digest: call.digest ?? null,
@@ -124,7 +124,7 @@ export const presentCall = async (
     created_at: call.createdAt,
     started_at: call.startedAt ?? null,
     ended_at: call.endedAt ?? null,
-    truncated: !fits,
+    truncated: !(hasResult && hasArguments),
     result: result
       ? {
           is_error: result.isError,

@@ -8,11 +8,16 @@ import { errorFields, log } from '../core/log.ts'
 import { eventOf, splitTarget } from './api/event.ts'
 import { type ApiResponse, gatewayError, responseOf } from './api/result.ts'
 import { type ApiRoute, matcherOf } from './api/route.ts'
+import { MAX_SYNC_PAYLOAD_BYTES } from './lambda/run.ts'
 import type { Streamed } from './lambda.ts'
 import { bind, LOOPBACK, readBody, unbind } from './server.ts'
 
 /** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
 export const MAX_REQUEST_BYTES = 10 * 1024 * 1024
+/** The same page: the request line and the values of all headers together, in bytes. */
+export const MAX_HEADER_BYTES = 10_240
+/** What is read of them, so that we and not Node say that they are too many. */
+const MAX_READ_HEADER_BYTES = 8 * MAX_HEADER_BYTES
 /** The same page: how long an integration may take. */
 const INTEGRATION_TIMEOUT_MS = 30_000
 
@@ -68,6 +73,7 @@ export const startApi = async (options: Options): Promise<LocalApi> => {
     seen: (path: string) => void,
   ): Promise<void> => {
     checkHost(request)
+    checkHeaders(request)
     const { method = 'GET', url = '' } = request
     const found = match(method, splitTarget(url).rawPath)
     if (found.kind === 'none') {
@@ -94,7 +100,7 @@ export const startApi = async (options: Options): Promise<LocalApi> => {
     write(request, response, result ? responseOf(result) : gatewayError(503))
   }
 
-  const server = createServer((request, response) => {
+  const server = createServer({ maxHeaderSize: MAX_READ_HEADER_BYTES }, (request, response) => {
     const startedAt = performance.now()
     let path = '(no route)'
     response.once('close', () => {
@@ -126,6 +132,16 @@ const checkHost = ({ headers, socket }: IncomingMessage): void => {
   throw new AppError('MISDIRECTED_REQUEST', `This is localhost:${port}, under no other name.`)
 }
 
+const checkHeaders = ({ method, url, httpVersion, rawHeaders }: IncomingMessage): void => {
+  const values = rawHeaders.filter((_, index) => index % 2 === 1)
+  const bytes = Buffer.byteLength([`${method} ${url} HTTP/${httpVersion}`, ...values].join(''))
+  if (bytes <= MAX_HEADER_BYTES) return
+  throw new AppError(
+    'HEADERS_TOO_LARGE',
+    `The request line and the values of the headers have ${bytes} bytes together; API Gateway takes ${MAX_HEADER_BYTES}. Send fewer cookies, or a shorter query.`,
+  )
+}
+
 /** The work's result, or undefined when the time is up: the function runs on, as in AWS. */
 const within = async <T>(timeoutMs: number, work: Promise<T>): Promise<T | undefined> => {
   const done = new AbortController()
@@ -139,7 +155,7 @@ const within = async <T>(timeoutMs: number, work: Promise<T>): Promise<T | undef
 
 /** A route to a function that is not there is a defect of ours, and no 404 of the caller's. */
 const asFailure = (cause: unknown): never => {
-  if (hasCode(cause, 'PAYLOAD_TOO_LARGE')) throw cause
+  if (hasCode(cause, 'PAYLOAD_TOO_LARGE')) throw tooLarge(cause)
   throw new AppError('INTERNAL', 'A function could not be invoked.', { cause })
 }
 
@@ -197,6 +213,7 @@ const fail = (request: IncomingMessage, response: ServerResponse, error: unknown
 const REFUSALS = [
   'MISDIRECTED_REQUEST',
   'METHOD_NOT_ALLOWED',
+  'HEADERS_TOO_LARGE',
   'PAYLOAD_TOO_LARGE',
   'NOT_FOUND',
 ] as const
@@ -211,5 +228,9 @@ const envelope = ({ code, message }: AppError) => ({ error: { code, message } })
 
 const noRoute = (): AppError => new AppError('NOT_FOUND', 'There is nothing at this path.')
 
-const tooLarge = (): AppError =>
-  new AppError('PAYLOAD_TOO_LARGE', `A request may have ${MAX_REQUEST_BYTES} bytes at most.`)
+const tooLarge = (cause?: unknown): AppError =>
+  new AppError(
+    'PAYLOAD_TOO_LARGE',
+    `API Gateway takes requests of ${MAX_REQUEST_BYTES} bytes, and hands on to Lambda what has ${MAX_SYNC_PAYLOAD_BYTES} bytes as JSON, where all that isn't text is in base64. Send less at once.`,
+    { cause },
+  )

@@ -52,6 +52,7 @@ const errorsOf = (declaration: Declaration): ErrorCode[] => {
   const { method, access, errors = [], query, body, isPaged, isRepeatable, ifMatch } = declaration
   return [
     'INTERNAL',
+    'ANSWER_TOO_LARGE',
     'VERSION_TOO_NEW',
     ...errors,
     ...(access.errors ?? []),
@@ -80,6 +81,7 @@ const RUN_ERRORS = [
   'DECRYPTION_FAILED',
   'SETTING_MISSING',
   'INTERNAL',
+  'ANSWER_TOO_LARGE',
   'VERSION_TOO_NEW',
   'NOT_CONFIGURED',
 ] as const satisfies ErrorCode[]

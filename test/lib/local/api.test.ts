@@ -7,7 +7,12 @@ import { handle, type LambdaEvent } from 'hono/aws-lambda'
 import { getCookie, setCookie } from 'hono/cookie'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { setLogSink } from '../../../lib/core/log.ts'
-import { type LocalApi, type RequestLine, startApi } from '../../../lib/local/api.ts'
+import {
+  type LocalApi,
+  MAX_HEADER_BYTES,
+  type RequestLine,
+  startApi,
+} from '../../../lib/local/api.ts'
 import { type LocalLambda, startLambda } from '../../../lib/local/lambda.ts'
 
 const MIB = 1024 * 1024
@@ -326,6 +331,39 @@ test('a body past 10 MiB and an event past 6 MiB are 413 in our envelope', async
   // Base64 makes 5 MiB 6.7.
   expect(await errorOf(await post(5 * MIB, 'application/octet-stream'))).toEqual(tooLarge)
   expect((await post(5 * MIB, 'text/plain')).status).toBe(200)
+})
+
+test('a request at the limit of API Gateway’s and of Lambda’s is taken, and one byte more is not', async () => {
+  const post = (bytes: number) =>
+    get('/api/v1/tasks', {
+      method: 'POST',
+      body: 'x'.repeat(bytes),
+      headers: { 'content-type': 'text/plain' },
+    })
+  const fits = async (bytes: number) => (await post(bytes)).status === 200
+  let [most, tooMany] = [5 * MIB, 6 * MIB]
+  // What stands beside the body in the event, such as the headers, takes a part of the 6 MiB.
+  while (tooMany - most > 1) {
+    const middle = Math.floor((most + tooMany) / 2)
+    if (await fits(middle)) most = middle
+    else tooMany = middle
+  }
+  expect(6 * MIB - most).toBeLessThan(3_000)
+  const { error } = await (await post(tooMany)).json()
+  expect(error.message).toContain('hands on to Lambda what has 6291456 bytes as JSON')
+})
+
+test('headers at the limit of API Gateway’s are taken, and one byte more is not', async () => {
+  const askWith = (bytes: number) =>
+    raw('/api/v1/tasks', { headers: { 'x-filler': 'x'.repeat(bytes) } })
+  const first = await askWith(MAX_HEADER_BYTES)
+  const [, told = ''] = /have (\d+) bytes together/.exec(first.text) ?? []
+  const most = 2 * MAX_HEADER_BYTES - Number(told)
+  expect((await askWith(most)).status).toBe(200)
+  const { status, text } = await askWith(most + 1)
+  expect([status, JSON.parse(text).error.code]).toEqual([431, 'HEADERS_TOO_LARGE'])
+  expect(text).toContain(`${MAX_HEADER_BYTES + 1} bytes together`)
+  expect((await askWith(3 * MAX_HEADER_BYTES)).status).toBe(431)
 })
 
 test('a request is reported by its route, never by its URL', async () => {

@@ -72,8 +72,8 @@ describe('an execution', () => {
   /** The events of a state at worst: a function that fails as often as it is tried, and then not. */
   const worst = (state: (typeof States)[keyof typeof States]): number => {
     const enteredAndExited = 2
-    if (state.Type !== 'Task') return enteredAndExited
-    const retries = Math.max(...state.Retry.map(({ MaxAttempts }) => MaxAttempts))
+    if (!('Retry' in state)) return enteredAndExited
+    const retries = Math.max(...state.Retry.map(({ MaxAttempts = 0 }) => MaxAttempts))
     // Scheduled, started, and succeeded or failed; one that hands out a token is submitted, too.
     const ofOneTry = state.Resource.endsWith('.waitForTaskToken') ? 4 : 3
     return enteredAndExited + (retries + 1) * ofOneTry
