@@ -7,7 +7,7 @@ export default defineConfig({
     globalSetup: ['test/deploy/folder.ts'],
     // Each evaluation is a process of its own, two at once.
     fileParallelism: false,
-    testTimeout: 60_000,
+    testTimeout: 200_000,
     hookTimeout: 200_000,
   },
 })

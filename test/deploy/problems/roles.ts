@@ -92,7 +92,7 @@ const trustProblems = ({ name, trust }: Role): string[] =>
 const attachments = ({ resources }: Synthesis): string[] =>
   resources
     .filter(({ type }) => type.startsWith('aws:iam/') && type !== 'aws:iam/role:Role')
-    .map(({ type, name }) => `${name} (${type}) gives what no role's own text says`)
+    .map(({ type, name }) => `${name} (${type}) gives what no role’s own text says`)
 
 /** Who else invokes functions: the machine its two, the schedule the sweeper. */
 const invokerProblems = (made: Role[], { prefix }: { prefix: string }): string[] => {

@@ -57,8 +57,8 @@ export const createBuilds = ({
     return result
   }
 
-  const addTarget = async ({ functionID, handler, bundle }: BuildInput) => {
-    targets.push({ functionId: functionID, handler, ...(bundle ? { given: bundle } : {}) })
+  const addTarget = async (input: BuildInput) => {
+    targets.push(input)
     return {}
   }
 

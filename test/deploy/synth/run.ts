@@ -68,22 +68,25 @@ const evaluate = async (): Promise<Omit<Synthesis, 'errors'> | undefined> => {
   const recorder = createRecorder(app)
   await pulumi.runtime.setMocks(recorder.mocks, app.name, stage)
   let outputs: unknown = {}
-  await pulumi.runtime.runInPulumiStack(async () => {
-    pulumi.runtime.registerStackTransformation(recorder.observe)
-    outputs = await program.run(program.config.run)
-    return outputs
-  })
+  // Of a program that fails this may never settle, but the loop runs dry.
+  pulumi.runtime
+    .runInPulumiStack(async () => {
+      pulumi.runtime.registerStackTransformation(recorder.observe)
+      outputs = await program.run(program.config.run)
+      return outputs
+    })
+    .catch(note)
   await drained()
   noteUnsettled()
   const { resources } = recorder
-  const { builds: made, targets } = builds
-  const settled = await pulumi.runtime.serializeProperties('outputs', outputs)
+  const settled =
+    errors.size === 0 ? await pulumi.runtime.serializeProperties('outputs', outputs) : {}
   return {
     app,
     dev,
     resources,
-    builds: made,
-    targets,
+    builds: builds.builds,
+    targets: builds.targets,
     outputs: unwrap(settled).plain as Synthesis['outputs'],
   }
 }
@@ -99,7 +102,10 @@ const checkProviders = ({ providers = {} }: App): void => {
 
 const drained = () => new Promise<void>(done => process.once('beforeExit', () => done()))
 
-/** Promises that nothing will settle any more: resources that wait for each other. */
+/**
+ * Promises that nothing will settle any more: resources that wait for each other, or for what failed.
+ * Pulumi forgets those that were asked for, and complains of others at its exit.
+ */
 const noteUnsettled = (): void => {
   const { leakedPromises } = load('@pulumi/pulumi/runtime/debuggable') as {
     leakedPromises: () => [Set<unknown>, string]

@@ -1,3 +1,5 @@
+import type { BuildInput } from './build-function.ts'
+
 /** What is asked of one evaluation of `sst.config.ts`. */
 export type Request = {
   stage: string
@@ -50,7 +52,7 @@ export type Synthesis = {
   /** In a deploy. */
   builds: Build[]
   /** In `sst dev`: what its builder is told to bundle when it is first called. */
-  targets: { functionId: string; handler: string; given?: string }[]
+  targets: BuildInput[]
   outputs: Record<string, unknown>
   /** What a deploy would have stopped with. */
   errors: string[]
