@@ -6,14 +6,14 @@ import { invokeOperation } from '../../lib/call/invoke.ts'
 import { keptName, typeOfKept } from '../../lib/call/kept-result.ts'
 import { answerQuestion, MAX_ANSWER_CHARS } from '../../lib/call/question.ts'
 import { settle } from '../../lib/call/settle.ts'
-import { agentGone, isAgentOf, refuse } from '../../lib/call/stored.ts'
+import { agentGone, isAgentOf, operationGone, refuse } from '../../lib/call/stored.ts'
 import {
   argumentsOf,
   listWaiting,
   type ToolCall,
   waitsOnAPerson,
 } from '../../lib/call/tool-call.ts'
-import { notFound } from '../../lib/core/errors.ts'
+import { AppError, notFound } from '../../lib/core/errors.ts'
 import { presignedUrl } from '../../lib/data/presigned.ts'
 import { batchGet } from '../../lib/data/table.ts'
 import { governingUser } from '../../lib/http/access.ts'
@@ -164,7 +164,7 @@ export const endpoints = {
     },
     async ({ subject: call, caller, body: { digest, arguments: edited } }) => {
       const admission = await readmit(call, edited ?? (await argumentsOf(call)))
-      if (admission === 'agent-gone') return goOn(await refuseOrphan(call))
+      if (admission instanceof AppError) return goOn(await refuseOrphan(call, admission))
       const decided = await approve(call, {
         digest,
         by: caller.id,
@@ -235,23 +235,26 @@ const present = async (call: ToolCall, caller: Caller) => {
 /** That the task has to look is written with the decision: a crash in between loses neither. */
 const wakeWrites = ({ taskId }: ToolCall) => (taskId ? [wakeWrite(taskId)] : [])
 
-/** What the gate makes of a call now: settings may have changed, and so may the arguments. */
+/**
+ * What the gate makes of a call now: settings may have changed, and so may the arguments. The error is
+ * that of a call that can never run any more.
+ */
 const readmit = async (
   call: ToolCall,
   values: Record<string, unknown>,
-): Promise<Admission | 'agent-gone'> => {
+): Promise<Admission | AppError> => {
   const tool = await findTool(tools, call.tool)
   const found = await batchGet(gateKeys(call.tool, call.agentId, call.principalId))
   const agent = found.get(Agent, agentKey(call.agentId))
-  if (!isAgentOf(agent, call)) return 'agent-gone'
-  if (!tool) throw notFound('tool', call.tool)
+  if (!isAgentOf(agent, call)) return agentGone()
+  if (!tool || !Object.hasOwn(tool.operations, call.operation)) return operationGone(call)
   return admit({ agent, tool, operation: call.operation, values, found })
 }
 
 /** Ends a call that nobody can run any more, whatever was decided about it. */
-const refuseOrphan = async (call: ToolCall): Promise<ToolCall> => {
-  if (call.status !== 'PENDING_APPROVAL') throw agentGone()
-  const refused = await refuse(call, agentGone())
+const refuseOrphan = async (call: ToolCall, why: AppError): Promise<ToolCall> => {
+  if (call.status !== 'PENDING_APPROVAL') throw why
+  const refused = await refuse(call, why)
   if (call.taskId) await wake(call.taskId)
   return refused
 }

@@ -74,6 +74,13 @@ export const isAgentOf = (agent: Agent | undefined, call: ToolCall): agent is Ag
 export const agentGone = (): AppError =>
   new AppError('NOT_FOUND', 'The agent of this call is gone or has moved.')
 
+/** What a deploy since has taken away, no decision can run. */
+export const operationGone = ({ tool, operation }: ToolCall): AppError =>
+  new AppError(
+    'NOT_FOUND',
+    `The operation "${operation}" of the tool "${tool}" is no longer part of this installation; nothing ran.`,
+  )
+
 /** The gate for a stored call: its admission, or what stood in the way. */
 const admitStored = async (
   tool: Tool,

@@ -7,6 +7,7 @@ import { config } from '../../lib/core/config.ts'
 import { putObject } from '../../lib/data/objects.ts'
 import { startWorld } from '../world.ts'
 import type { Recording, Row } from './recording.ts'
+import { shiftTime } from './shift-time.ts'
 
 /** How long after its recording an installation is upgraded, so that leases and pauses are over. */
 const LATER_MS = 10 * 60_000
@@ -39,17 +40,3 @@ export const startUpgraded = async (recording: Recording) => {
 /** The database goes by its own clock, and would remove what has expired by that. */
 const keptFor = (row: Row, shiftMs: number): Row =>
   row.ttl ? { ...row, ttl: { N: String(Number(row.ttl.N) + Math.ceil(shiftMs / 1_000)) } } : row
-
-/** Moves this process's clock, which goes on as fast as ever; returns what moves it back. */
-const shiftTime = (offsetMs: number): (() => void) => {
-  const RealDate = Date
-  globalThis.Date = class extends RealDate {
-    constructor(...parts: [] | [number | string | Date]) {
-      super(...((parts.length === 0 ? [RealDate.now() + offsetMs] : parts) as [number]))
-    }
-    static override now = () => RealDate.now() + offsetMs
-  } as DateConstructor
-  return () => {
-    globalThis.Date = RealDate
-  }
-}
