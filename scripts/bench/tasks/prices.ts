@@ -20,6 +20,19 @@ export const LAMBDA_GB_SECOND = 0.000_013_333_4
 /** A PUT, the dearest; a GET costs a twelfth of it: https://aws.amazon.com/s3/pricing/ */
 export const S3_REQUEST = 0.005 / 1_000
 
+/** HTTP APIs, the first 300 million a month: https://aws.amazon.com/api-gateway/pricing/ */
+export const API_REQUEST = 1 / MILLION
+
+/** HTTPS requests from the United States, past the free ones: https://aws.amazon.com/cloudfront/pricing/ */
+export const CLOUDFRONT_REQUEST = 0.01 / 10_000
+export const CLOUDFRONT_FUNCTION_RUN = 0.1 / MILLION
+
+/** Standard logs taken in: https://aws.amazon.com/cloudwatch/pricing/ */
+export const LOG_GB = 0.5
+/** A month, for each metric that a standard alarm names, and for each metric of one's own. */
+export const ALARM_METRIC = 0.1
+export const CUSTOM_METRIC = 0.3
+
 /** Durable functions, beside Lambda's own prices: https://aws.amazon.com/lambda/pricing/ */
 export const DURABLE_OPERATION = 8 / MILLION
 export const DURABLE_GB_WRITTEN = 0.25
