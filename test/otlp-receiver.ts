@@ -124,3 +124,13 @@ const plain = (value: z.infer<typeof AnyValue>): unknown => {
   if ('intValue' in value) return Number(value.intValue)
   return Object.values(value)[0]
 }
+
+/** The tree as text, in the order of beginnings, two spaces deeper a level; what failed has its kind in brackets. */
+export const treeOf = (spans: ReceivedSpan[], parent?: string, depth = 0): string[] =>
+  spans
+    .filter(({ parentSpanId }) => parentSpanId === parent)
+    .sort((one, other) => one.startedAt - other.startedAt)
+    .flatMap(({ spanId, name, attributes, status }) => [
+      `${'  '.repeat(depth)}${name}${status.code === 2 ? ` [${attributes['error.type']}]` : ''}`,
+      ...treeOf(spans, spanId, depth + 1),
+    ])

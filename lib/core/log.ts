@@ -3,8 +3,8 @@ import { optionalConfig } from './config.ts'
 import { errorKind } from './error-kind.ts'
 import { AppError } from './errors.ts'
 
-const LEVELS = ['debug', 'info', 'warn', 'error'] as const
-export type LogLevel = (typeof LEVELS)[number]
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
 export type LogEntry = { time: string; level: LogLevel; event: string } & Record<string, unknown>
 export type LogSink = (entry: LogEntry) => void
 
@@ -80,7 +80,7 @@ export const setLogSink = (next: LogSink): LogSink => {
  * users, no argument, no setting and no URL with a query: ids, codes, counts and durations.
  */
 export const log = (level: LogLevel, event: string, fields: Record<string, unknown> = {}): void => {
-  if (LEVELS.indexOf(level) < LEVELS.indexOf(leastLevel())) return
+  if (LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(leastLevel())) return
   const line = { time: new Date().toISOString(), level, event }
   // The first, so that they stand there, and the last: no field takes their names away.
   sink({ ...line, ...scopes.getStore()?.ids, ...fields, ...line })
@@ -88,7 +88,7 @@ export const log = (level: LogLevel, event: string, fields: Record<string, unkno
 
 /** `info`, unless `ESPALIER_LOG_LEVEL` names another one; a word that is none is passed over. */
 const leastLevel = (): LogLevel =>
-  LEVELS.find(level => level === optionalConfig('logLevel')) ?? 'info'
+  LOG_LEVELS.find(level => level === optionalConfig('logLevel')) ?? 'info'
 
 /** An error as fields: one of ours with its text, any other by its kind and place alone. */
 export const errorFields = (error: unknown): Record<string, unknown> => {

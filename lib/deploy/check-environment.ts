@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import { LOG_LEVELS } from '../core/log.ts'
 import { isAllowed } from '../principal/allowed.ts'
 import { issuerUrl } from '../principal/provider.ts'
 import { limitsOf } from '../principal/rate-limit.ts'
+import { urlOf } from '../trace/send.ts'
 import { allowedHosts } from '../web/allowed.ts'
 import { readAlarmOptions } from './alarm-options.ts'
 import { readDomain } from './domain.ts'
@@ -25,7 +27,9 @@ export const checkEnvironment = (app: { name: string; stage: string }): void => 
     // Whoever it is, the rules are read first.
     () => isAllowed({}),
     () => isSet('ESPALIER_OIDC_ISSUER') && issuerUrl(),
+    () => isSet('OTEL_EXPORTER_OTLP_ENDPOINT') && urlOf(env.OTEL_EXPORTER_OTLP_ENDPOINT ?? ''),
   ]
+  const level = env.ESPALIER_LOG_LEVEL ?? ''
   const sender = env.ESPALIER_EMAIL_SENDER ?? ''
   const problems = [
     ...checks.flatMap(check => messageOf(check) ?? []),
@@ -41,6 +45,9 @@ export const checkEnvironment = (app: { name: string; stage: string }): void => 
       ? [
           `ESPALIER_EMAIL_SENDER is "${sender}"; it must be an address alone, such as notices@example.com.`,
         ]
+      : []),
+    ...(level !== '' && !LOG_LEVELS.some(known => known === level)
+      ? [`ESPALIER_LOG_LEVEL is "${level}"; it must be one of ${LOG_LEVELS.join(', ')}.`]
       : []),
   ]
   refuseProblems('The environment of this deploy can’t be used', problems)

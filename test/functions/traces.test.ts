@@ -6,7 +6,7 @@ import { Task, taskKey } from '../../lib/task/task.ts'
 import { defineTool } from '../../lib/tool/define.ts'
 import { setting } from '../../lib/tool/setting.ts'
 import { fine, localModel, say, useModelServer } from '../lib/workflow/model-server.ts'
-import { type ReceivedSpan, type Receiver, startReceiver } from '../otlp-receiver.ts'
+import { type ReceivedSpan, type Receiver, startReceiver, treeOf } from '../otlp-receiver.ts'
 import { ask } from '../probe.ts'
 import { startWorld, until, type World } from '../world.ts'
 
@@ -123,15 +123,6 @@ const spansOf = (): ReceivedSpan[] => {
   }
   return [...byId.values()].sort((one, other) => one.startedAt - other.startedAt)
 }
-
-/** The tree as text, two spaces deeper a level; what failed has its kind in brackets. */
-const treeOf = (spans: ReceivedSpan[], parent?: string, depth = 0): string[] =>
-  spans
-    .filter(({ parentSpanId }) => parentSpanId === parent)
-    .flatMap(({ spanId, name, attributes, status }) => [
-      `${'  '.repeat(depth)}${name}${status.code === 2 ? ` [${attributes['error.type']}]` : ''}`,
-      ...treeOf(spans, spanId, depth + 1),
-    ])
 
 const expectNested = (spans: ReceivedSpan[]) => {
   const byId = new Map(spans.map(span => [span.spanId, span]))

@@ -23,6 +23,8 @@ describe('the environment of a deploy', () => {
         ESPALIER_OIDC_CLIENT_ID: 'espalier',
         ESPALIER_OIDC_ALLOW: 'email_domain=example.com',
         ESPALIER_EMAIL_SENDER: 'notices@example.com',
+        ESPALIER_LOG_LEVEL: 'debug',
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'https://otlp.example.com',
       }),
     ).not.toThrow()
   })
@@ -38,6 +40,8 @@ describe('the environment of a deploy', () => {
     ['ESPALIER_OIDC_ISSUER', 'http://login.example.com'],
     ['ESPALIER_OIDC_ALLOW', 'everyone'],
     ['ESPALIER_EMAIL_SENDER', 'Espalier <notices@example.com>'],
+    ['ESPALIER_LOG_LEVEL', 'verbose'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'otlp.example.com:4318'],
   ])('is refused where %s is "%s", which is named', (name, value) => {
     expect(check({ [name]: value })).toThrow(new RegExp(`can’t be used:\\n(.*\\n)*- ${name}`))
   })

@@ -80,6 +80,21 @@ describe('the environment', () => {
     ])
   })
 
+  it('tells where traces go whoever runs calls, moves tasks or tells of them, and of its key not the last', () => {
+    const knowing = whoKnows('OTEL_EXPORTER_OTLP_ENDPOINT')
+    const others = ['admin-tasks', 'admin-agents', 'admin-approvals']
+    const workflow = ['tick', 'park', 'wake', 'sweep', 'notify']
+    expect(knowing).toEqual(
+      functions
+        .map(({ name }) => name)
+        .filter(name => name.startsWith('tool-') || [...others, ...workflow].includes(name)),
+    )
+    expect(whoKnows('OTEL_EXPORTER_OTLP_HEADERS')).toEqual(
+      knowing.filter(name => name !== 'notify'),
+    )
+    expect(whoKnows('ESPALIER_LOG_LEVEL')).toHaveLength(functions.length)
+  })
+
   it('tells of the table whoever reaches rows: all but what serves the reference', () => {
     const others = ['admin-openapi', 'admin-docs']
     expect(whoKnows('ESPALIER_TABLE')).toEqual(
