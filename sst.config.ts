@@ -39,10 +39,7 @@ export default $config({
     const functions = new Map(specs.map(spec => [spec.name, makeFunction(spec).arn]))
     const arnOf = (name: string) => functions.get(name) ?? names.noFunction(name)
 
-    for (const { method, path, functionName } of gateway)
-      api.route(`${method} ${path}`, arnOf(functionName), {
-        name: names.routeComponent({ method, path }),
-      })
+    await makeRoutes(api, gateway, arnOf)
     for (const { name, rateMinutes, functionName } of schedules)
       new sst.aws.CronV2(names.scheduleComponent({ name }), {
         function: arnOf(functionName),
@@ -86,6 +83,47 @@ const makeApi = async () => {
       },
     },
   })
+}
+
+/**
+ * The gateway's routes. SST would make an integration for each of them, and a gateway takes 300,
+ * whatever is asked of AWS: here the routes of a function share one.
+ */
+const makeRoutes = async (
+  api: sst.aws.ApiGatewayV2,
+  routes: Route[],
+  arnOf: (functionName: string) => Text,
+) => {
+  const { functionComponent, routeComponent } = await import('./lib/deploy/names.ts')
+  const { id: apiId, executionArn } = api.nodes.api
+  const integrations = new Map(
+    [...new Set(routes.map(({ functionName }) => functionName))].map(name => {
+      const component = functionComponent({ name })
+      const permission = new aws.lambda.Permission(`${component}Permission`, {
+        action: 'lambda:InvokeFunction',
+        function: arnOf(name),
+        principal: 'apigateway.amazonaws.com',
+        sourceArn: $interpolate`${executionArn}/*`,
+      })
+      const integration = new aws.apigatewayv2.Integration(
+        `${component}Integration`,
+        {
+          apiId,
+          integrationType: 'AWS_PROXY',
+          integrationUri: arnOf(name),
+          payloadFormatVersion: '2.0',
+        },
+        { dependsOn: [permission] },
+      )
+      return [name, integration.id] as const
+    }),
+  )
+  for (const { method, path, functionName } of routes)
+    new aws.apigatewayv2.Route(`${routeComponent({ method, path })}Route`, {
+      apiId,
+      routeKey: `${method} ${path}`,
+      target: $interpolate`integrations/${integrations.get(functionName) ?? ''}`,
+    })
 }
 
 /** Where people come in: nothing is kept on the way, and what streams is reached through it alone. */

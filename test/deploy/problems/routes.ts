@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { gatewayUse } from '../../../lib/deploy/group-routes.ts'
 import { functionName } from '../../../lib/deploy/names.ts'
 import { splitRoutes, streamPath } from '../../../lib/deploy/router.ts'
 import type { RouteTable } from '../../../lib/http/route-table.ts'
@@ -20,6 +21,11 @@ export const routeProblems = (
   )
   return [
     ...compareLists('The route', gatewayRoutes(synthesis), expected),
+    ...differs(
+      'The number of integrations, of which a gateway takes 300',
+      all(synthesis, 'aws:apigatewayv2/integration:Integration').length,
+      gatewayUse(table).integrations,
+    ),
     ...streams.flatMap(({ functionName: name }) => streamProblems(synthesis, { name, prefix })),
     ...frontProblems(synthesis),
   ]
