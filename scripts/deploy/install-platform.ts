@@ -24,10 +24,11 @@ const present = (): string | undefined => {
 }
 
 const install = (): number => {
-  const sst = path.join(ROOT, 'node_modules/.bin/sst')
-  const { status, error } = spawnSync(sst, ['install', '--stage', 'test'], {
+  // sst evaluates the config with the first `node` that it finds: this project's own.
+  const bin = path.join(ROOT, 'node_modules/.bin')
+  const { status, error } = spawnSync(path.join(bin, 'sst'), ['install', '--stage', 'test'], {
     cwd: ROOT,
-    env: { ...process.env, ...OFFLINE },
+    env: { ...process.env, ...OFFLINE, PATH: bin + path.delimiter + (process.env.PATH ?? '') },
     stdio: 'inherit',
   })
   if (error) throw error

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { MAX_EDGE_CODE_BYTES } from '../../../lib/deploy/router.ts'
 import { all, lambdas, one } from '../synth/find.ts'
 import type { Synthesis } from '../synth/synthesis.ts'
 import { compareLists, differs } from './differs.ts'
@@ -99,5 +100,12 @@ const viewerProblems = (synthesis: Synthesis): string[] => {
       '4135ea2d-6df8-44a3-9df3-4b5a84be39ad',
     ),
     ...(inputs.orderedCacheBehaviors === undefined ? [] : ['The Router has other behaviors']),
+    ...all(synthesis, 'aws:cloudfront/function:Function').flatMap(({ name, inputs: { code } }) =>
+      Buffer.byteLength(z.string().parse(code)) > MAX_EDGE_CODE_BYTES
+        ? [
+            `The code of ${name} has more than the ${MAX_EDGE_CODE_BYTES} bytes that CloudFront takes`,
+          ]
+        : [],
+    ),
   ]
 }

@@ -24,8 +24,14 @@ type Options = {
 /** What a stack's transformation is shown of each resource, before the engine is. */
 export type Seen = { type: string; name: string; opts: Options }
 
-/** Takes down everything that a program registers. */
-export const createRecorder = (app: { name: string; stage: string }) => {
+/**
+ * Takes down everything that a program registers. `note` is told of what it must refuse: Pulumi
+ * doesn't always say why something failed.
+ */
+export const createRecorder = (
+  app: { name: string; stage: string },
+  note: (error: unknown) => void,
+) => {
   const resources: Resource[] = []
   const seen = new Map<string, Options[]>()
   const chains = new Map<string, string>()
@@ -64,9 +70,19 @@ export const createRecorder = (app: { name: string; stage: string }) => {
     return { id: resource.id, state: { ...inputs, ...made.outputs } }
   }
 
+  const noting =
+    <Asked, Answer>(answering: (asked: Asked) => Answer) =>
+    (asked: Asked): Answer => {
+      try {
+        return answering(asked)
+      } catch (error) {
+        note(error)
+        throw error
+      }
+    }
   const mocks: Mocks = {
-    newResource,
-    call: ({ token, inputs }) => answer(token, inputs),
+    newResource: noting(newResource),
+    call: noting(({ token, inputs }) => answer(token, inputs)),
   }
   return { mocks, observe, resources }
 }

@@ -34,7 +34,10 @@ const platform = path.join(root, '.sst/platform')
 const load = createRequire(path.join(platform, 'package.json'))
 
 const errors = new Set<string>()
-const note = (error: unknown) => errors.add(error instanceof Error ? error.message : String(error))
+const note = (error: unknown): void => {
+  const said = error instanceof Error ? error.message : String(error)
+  errors.add(said || 'Something failed, and did not say why.')
+}
 process.on('unhandledRejection', note)
 process.on('uncaughtException', note)
 
@@ -65,18 +68,18 @@ const evaluate = async (): Promise<Omit<Synthesis, 'errors'> | undefined> => {
   Object.assign(globalThis, { $app: { removal: 'retain', protect: false, providers: {}, ...app } })
 
   const pulumi = load('@pulumi/pulumi') as Pulumi
-  const recorder = createRecorder(app)
+  const recorder = createRecorder(app, note)
   await pulumi.runtime.setMocks(recorder.mocks, app.name, stage)
-  let outputs: unknown = {}
-  // Of a program that fails this may never settle, but the loop runs dry.
-  pulumi.runtime
-    .runInPulumiStack(async () => {
-      pulumi.runtime.registerStackTransformation(recorder.observe)
-      outputs = await program.run(program.config.run)
-      return outputs
-    })
-    .catch(note)
+  let outputs: unknown
+  const runProgram = async () => {
+    pulumi.runtime.registerStackTransformation(recorder.observe)
+    // Pulumi may wait for ever for a program that fails, and say nothing.
+    outputs = await program.run(program.config.run).catch(note)
+    return outputs
+  }
+  pulumi.runtime.runInPulumiStack(runProgram).catch(note)
   await drained()
+  if (outputs === undefined) note('The program of sst.config.ts never came to its end.')
   noteUnsettled()
   const { resources } = recorder
   const settled =
@@ -116,6 +119,6 @@ const noteUnsettled = (): void => {
 }
 
 const result = await evaluate().catch(note)
-const synthesis = { ...(result instanceof Set ? {} : result), errors: [...errors] }
+const synthesis = { ...result, errors: [...errors] }
 writeFileSync(path.join(work, 'result.json'), JSON.stringify(synthesis))
 process.exit(0)
