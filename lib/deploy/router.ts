@@ -20,6 +20,12 @@ export const API_READ_TIMEOUT_SECONDS = 35
 /** How long a stream may be silent: twice what it is. */
 export const STREAM_READ_TIMEOUT_SECONDS = 30
 
+/**
+ * What the code may have that the Router runs with each request, SST's part and ours:
+ * https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/cloudfront-limits.html
+ */
+export const MAX_EDGE_CODE_BYTES = 10_240
+
 /** Where the Router finds a function that streams: it goes by the beginnings of paths. */
 export const streamPath = ({ name }: Pick<FunctionSpec, 'name'>): string => `/-streams/${name}`
 
