@@ -16,6 +16,7 @@ export const functionProblems = (
   { specs, prefix }: { specs: readonly FunctionSpec[]; prefix: string },
 ): string[] => {
   const made = lambdas(synthesis)
+  const roleArns = new Set(roles(synthesis).map(({ arn }) => arn))
   const names = specs.map(spec => functionName(prefix, spec))
   return [
     ...compareLists(
@@ -28,7 +29,7 @@ export const functionProblems = (
       return lambda ? specProblems(synthesis, lambda, spec) : []
     }),
     ...made.flatMap(lambda => [
-      ...roleProblems(synthesis, lambda),
+      ...roleProblems(lambda, { made, roleArns }),
       ...logGroupProblems(synthesis, lambda),
       ...environmentProblems(lambda),
     ]),
@@ -47,11 +48,14 @@ const specProblems = ({ dev }: Synthesis, lambda: Lambda, spec: FunctionSpec): s
       ]),
 ]
 
-const roleProblems = (synthesis: Synthesis, { name, role }: Lambda): string[] => [
-  ...(roles(synthesis).some(({ arn }) => arn === role)
+const roleProblems = (
+  { name, role }: Lambda,
+  { made, roleArns }: { made: Lambda[]; roleArns: Set<string> },
+): string[] => [
+  ...(roleArns.has(role)
     ? []
     : [`The function ${name} has the role ${role}, which isn't made here`]),
-  ...(lambdas(synthesis).filter(other => other.role === role).length === 1
+  ...(made.filter(other => other.role === role).length === 1
     ? []
     : [`The function ${name} shares its role`]),
 ]

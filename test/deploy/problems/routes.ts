@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { gatewayUse } from '../../../lib/deploy/group-routes.ts'
 import { functionName } from '../../../lib/deploy/names.ts'
-import { splitRoutes, streamPath } from '../../../lib/deploy/router.ts'
+import { MAX_EDGE_CODE_BYTES, splitRoutes, streamPath } from '../../../lib/deploy/router.ts'
 import type { RouteTable } from '../../../lib/http/route-table.ts'
 import { all, lambdas, one } from '../synth/find.ts'
 import type { Synthesis } from '../synth/synthesis.ts'
@@ -28,6 +28,7 @@ export const routeProblems = (
     ),
     ...streams.flatMap(({ functionName: name }) => streamProblems(synthesis, { name, prefix })),
     ...frontProblems(synthesis),
+    ...edgeProblems(synthesis),
   ]
 }
 
@@ -74,6 +75,14 @@ const frontProblems = (synthesis: Synthesis): string[] => {
   const { host } = new URL(String(state.apiEndpoint))
   return differs('Where the Router leads all else', routerLeads(synthesis).get('/'), host)
 }
+
+/** What the Router runs with each request: SST's code and ours. */
+const edgeProblems = (synthesis: Synthesis): string[] =>
+  all(synthesis, 'aws:cloudfront/function:Function').flatMap(({ name, inputs }) => {
+    const bytes = Buffer.byteLength(String(inputs.code))
+    if (bytes <= MAX_EDGE_CODE_BYTES) return []
+    return [`The code of ${name} has ${bytes} bytes; CloudFront takes ${MAX_EDGE_CODE_BYTES}`]
+  })
 
 /** The Router's own table: beginnings of paths, and the hosts that they lead to. */
 const routerLeads = (synthesis: Synthesis): Map<string, string> => {

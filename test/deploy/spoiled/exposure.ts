@@ -43,4 +43,12 @@ export const EXPOSURE_FAULTS: Fault[] = [
     },
     'The Router’s cache policy',
   ],
+  [
+    'more code than CloudFront runs',
+    synthesis => {
+      const code = one(synthesis, 'aws:cloudfront/function:Function').inputs
+      code.code = `// ${'x'.repeat(10_238)}`
+    },
+    'has 10241 bytes; CloudFront takes 10240',
+  ],
 ]
