@@ -1,6 +1,5 @@
-import { InvokeCommand, type InvokeCommandOutput } from '@aws-sdk/client-lambda'
 import { config } from '../core/config.ts'
-import { lambda } from './lambda.ts'
+import { invoke } from './lambda.ts'
 
 /**
  * Has one of the deployment's own functions run, by its name without the deployment's prefix:
@@ -10,11 +9,9 @@ export const invokeFunction = (
   name: string,
   payload: object,
   how: 'awaited' | 'event',
-): Promise<InvokeCommandOutput> =>
-  lambda().send(
-    new InvokeCommand({
-      FunctionName: `${config('functionPrefix')}${name}`,
-      InvocationType: how === 'event' ? 'Event' : 'RequestResponse',
-      Payload: JSON.stringify(payload),
-    }),
-  )
+): Promise<{ FunctionError?: string }> =>
+  invoke({
+    FunctionName: `${config('functionPrefix')}${name}`,
+    InvocationType: how === 'event' ? 'Event' : 'RequestResponse',
+    Payload: JSON.stringify(payload),
+  })

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type AttributeValue, BatchGetItemCommand } from '@aws-sdk/client-dynamodb'
+import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import { marshall } from '@aws-sdk/util-dynamodb'
-import { dynamodb } from '../aws/dynamodb.ts'
+import { batchGetItem } from '../aws/dynamodb.ts'
 import { config } from '../core/config.ts'
 import type { Key } from './item.ts'
 import { countUsage } from './usage.ts'
@@ -25,12 +25,10 @@ const readBatch = async (keys: Key[]): Promise<Record<string, AttributeValue>[]>
   const items: Record<string, AttributeValue>[] = []
   let rest: Record<string, AttributeValue>[] = keys.map(key => marshall(key))
   for (let attempt = 1; rest.length > 0; attempt++) {
-    const response = await dynamodb().send(
-      new BatchGetItemCommand({
-        RequestItems: { [table]: { Keys: rest, ConsistentRead: true } },
-        ReturnConsumedCapacity: 'TOTAL',
-      }),
-    )
+    const response = await batchGetItem({
+      RequestItems: { [table]: { Keys: rest, ConsistentRead: true } },
+      ReturnConsumedCapacity: 'TOTAL',
+    })
     countUsage('read', response.ConsumedCapacity)
     items.push(...(response.Responses?.[table] ?? []))
     rest = response.UnprocessedKeys?.[table]?.Keys ?? []

@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  TransactionCanceledException,
-  TransactionConflictException,
-} from '@aws-sdk/client-dynamodb'
+import type { TransactionCanceledException } from '@aws-sdk/client-dynamodb'
+import { isAnswer } from '../aws/service-error.ts'
 
-/** How often a write that met a transaction on the same item is tried again; the SDK doesn't. */
+/** How often a write that met a transaction on the same item is tried again; a client doesn't. */
 export const CONFLICT_ATTEMPTS = 8
 const CONFLICT_BASE_MS = 20
 
@@ -22,6 +20,9 @@ export const despiteConflicts = async <T>(write: () => Promise<T>): Promise<T> =
 
 /** A single write is refused in one way, a transaction in another. */
 const isConflict = (error: unknown): boolean =>
-  error instanceof TransactionConflictException ||
-  (error instanceof TransactionCanceledException &&
+  isAnswer(error, 'TransactionConflictException') ||
+  (isCancelled(error) &&
     error.CancellationReasons?.some(({ Code }) => Code === 'TransactionConflict') === true)
+
+export const isCancelled = (error: unknown): error is TransactionCanceledException =>
+  isAnswer(error, 'TransactionCanceledException')

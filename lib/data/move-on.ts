@@ -1,10 +1,7 @@
-import {
-  type AttributeValue,
-  ConditionalCheckFailedException,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb'
+import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
-import { dynamodb } from '../aws/dynamodb.ts'
+import { updateItem } from '../aws/dynamodb.ts'
+import { isAnswer } from '../aws/service-error.ts'
 import { config } from '../core/config.ts'
 import { despiteConflicts } from './conflict.ts'
 import { collector, conditionOf, is, updateOf } from './expression.ts'
@@ -21,7 +18,7 @@ export const moveOn = async (item: Record<string, AttributeValue>): Promise<void
   const after = { ...movedOn(item), ...versionMark(key) }
   const read = [ROW_VERSION, ...pendingTakes(item)]
   const collect = collector()
-  const request = new UpdateItemCommand({
+  const request = {
     TableName: config('table'),
     Key: marshall(key),
     UpdateExpression: updateOf(
@@ -39,12 +36,12 @@ export const moveOn = async (item: Record<string, AttributeValue>): Promise<void
     ),
     ...collect.attributes(),
     ReturnConsumedCapacity: 'TOTAL',
-  })
+  } as const
   try {
-    const response = await despiteConflicts(() => dynamodb().send(request))
+    const response = await despiteConflicts(() => updateItem(request))
     countUsage('write', response.ConsumedCapacity)
   } catch (error) {
-    if (!(error instanceof ConditionalCheckFailedException)) throw error
+    if (!isAnswer(error, 'ConditionalCheckFailedException')) throw error
     countUsage('write', undefined)
   }
 }

@@ -1,13 +1,5 @@
-import {
-  DeleteObjectsCommand,
-  GetObjectCommand,
-  HeadObjectCommand,
-  ListObjectsV2Command,
-  NoSuchKey,
-  NotFound,
-  PutObjectCommand,
-} from '@aws-sdk/client-s3'
-import { s3 } from '../aws/s3.ts'
+import * as s3 from '../aws/s3.ts'
+import { isAnswer } from '../aws/service-error.ts'
 import { config } from '../core/config.ts'
 import { AppError } from '../core/errors.ts'
 
@@ -21,25 +13,24 @@ export const putObject = async (
   body: Uint8Array | string,
   contentType: string,
 ): Promise<void> => {
-  await s3().send(
-    new PutObjectCommand({
-      Bucket: config('bucket'),
-      Key: key,
-      Body: body,
-      ContentType: contentType,
-    }),
-  )
+  await s3.putObject({
+    Bucket: config('bucket'),
+    Key: key,
+    Body: body,
+    ContentType: contentType,
+  })
 }
 
 /** What kind of object there is, or undefined where there is none. */
 export const headObject = async (key: string): Promise<{ contentType: string } | undefined> => {
   try {
-    const { ContentType = 'application/octet-stream' } = await s3().send(
-      new HeadObjectCommand({ Bucket: config('bucket'), Key: key }),
-    )
+    const { ContentType = 'application/octet-stream' } = await s3.headObject({
+      Bucket: config('bucket'),
+      Key: key,
+    })
     return { contentType: ContentType }
   } catch (error) {
-    if (error instanceof NotFound) return undefined
+    if (isAnswer(error, 'NotFound')) return undefined
     throw error
   }
 }
@@ -47,10 +38,9 @@ export const headObject = async (key: string): Promise<{ contentType: string } |
 /** An object's bytes, or undefined where there is none. */
 export const getObject = async (key: string): Promise<Uint8Array | undefined> => {
   try {
-    const response = await s3().send(new GetObjectCommand({ Bucket: config('bucket'), Key: key }))
-    return await response.Body?.transformToByteArray()
+    return (await s3.getObject({ Bucket: config('bucket'), Key: key })).Body
   } catch (error) {
-    if (error instanceof NoSuchKey) return undefined
+    if (isAnswer(error, 'NoSuchKey')) return undefined
     throw error
   }
 }
@@ -61,10 +51,8 @@ export const MAX_KEYS = 1_000
 /** Removes objects, whether or not they are there. */
 export const deleteObjects = async (keys: string[]): Promise<void> => {
   for (let from = 0; from < keys.length; from += MAX_KEYS) {
-    const Objects = keys.slice(from, from + MAX_KEYS).map(Key => ({ Key }))
-    const { Errors = [] } = await s3().send(
-      new DeleteObjectsCommand({ Bucket: config('bucket'), Delete: { Objects, Quiet: true } }),
-    )
+    const Keys = keys.slice(from, from + MAX_KEYS)
+    const { Errors } = await s3.deleteObjects({ Bucket: config('bucket'), Keys })
     const [first] = Errors
     if (first)
       throw new AppError(
@@ -77,10 +65,12 @@ export const deleteObjects = async (keys: string[]): Promise<void> => {
 /** Removes every object whose key begins so, also those that nothing names any more. */
 export const removeObjects = async (prefix: string): Promise<void> => {
   for (;;) {
-    const { Contents = [], IsTruncated } = await s3().send(
-      new ListObjectsV2Command({ Bucket: config('bucket'), Prefix: prefix, MaxKeys: MAX_KEYS }),
-    )
-    await deleteObjects(Contents.flatMap(({ Key }) => Key ?? []))
+    const { Keys, IsTruncated } = await s3.listObjects({
+      Bucket: config('bucket'),
+      Prefix: prefix,
+      MaxKeys: MAX_KEYS,
+    })
+    await deleteObjects(Keys)
     if (!IsTruncated) return
   }
 }

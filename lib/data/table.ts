@@ -1,13 +1,7 @@
-import {
-  ConditionalCheckFailedException,
-  DeleteItemCommand,
-  GetItemCommand,
-  PutItemCommand,
-  QueryCommand,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb'
+import type { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import { marshall } from '@aws-sdk/util-dynamodb'
-import { dynamodb } from '../aws/dynamodb.ts'
+import * as dynamodb from '../aws/dynamodb.ts'
+import { isAnswer } from '../aws/service-error.ts'
 import { config } from '../core/config.ts'
 import { newNonce } from '../core/ids.ts'
 import { readBatches } from './batch.ts'
@@ -34,14 +28,12 @@ export type Outcome<T> = { ok: true; item: T } | { ok: false; item: T | undefine
 
 /** One item as it is now (a consistent read), or undefined. */
 export const get = async <T>(schema: Schema<T>, key: Key): Promise<T | undefined> => {
-  const response = await dynamodb().send(
-    new GetItemCommand({
-      TableName: config('table'),
-      Key: marshall(key),
-      ConsistentRead: true,
-      ReturnConsumedCapacity: 'TOTAL',
-    }),
-  )
+  const response = await dynamodb.getItem({
+    TableName: config('table'),
+    Key: marshall(key),
+    ConsistentRead: true,
+    ReturnConsumedCapacity: 'TOTAL',
+  })
   countUsage('read', response.ConsumedCapacity)
   return response.Item && parse(schema, response.Item)
 }
@@ -75,18 +67,16 @@ export const insert = async <T extends object>(
 ): Promise<Outcome<T>> => {
   const mark = { attribute: 'insertedBy', nonce: newNonce() }
   return conditional(schema, mark, async () => {
-    const response = await dynamodb().send(
-      new PutItemCommand({
-        TableName: config('table'),
-        Item: marshall(
-          { ...item, ...attributesOf(write), [mark.attribute]: mark.nonce },
-          MARSHALL_OPTIONS,
-        ),
-        ConditionExpression: 'attribute_not_exists(pk)',
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-        ReturnConsumedCapacity: 'TOTAL',
-      }),
-    )
+    const response = await dynamodb.putItem({
+      TableName: config('table'),
+      Item: marshall(
+        { ...item, ...attributesOf(write), [mark.attribute]: mark.nonce },
+        MARSHALL_OPTIONS,
+      ),
+      ConditionExpression: 'attribute_not_exists(pk)',
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      ReturnConsumedCapacity: 'TOTAL',
+    })
     countUsage('write', response.ConsumedCapacity)
     return item
   })
@@ -107,18 +97,16 @@ export const update = async <T>(
   const mark = claim === undefined ? undefined : { attribute: 'claim', nonce: claim }
   return conditional(schema, mark, () =>
     onceMovedOn(async () => {
-      const response = await dynamodb().send(
-        new UpdateItemCommand({
-          ...updateRequest(
-            key,
-            claim ? { ...change, set: { ...change.set, claim } } : change,
-            create ? where : { pk: is.present, ...where },
-          ),
-          ReturnValues: 'ALL_NEW',
-          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-          ReturnConsumedCapacity: 'TOTAL',
-        }),
-      )
+      const response = await dynamodb.updateItem({
+        ...updateRequest(
+          key,
+          claim ? { ...change, set: { ...change.set, claim } } : change,
+          create ? where : { pk: is.present, ...where },
+        ),
+        ReturnValues: 'ALL_NEW',
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+        ReturnConsumedCapacity: 'TOTAL',
+      })
       countUsage('write', response.ConsumedCapacity)
       return parse(schema, response.Attributes ?? {})
     }),
@@ -127,14 +115,12 @@ export const update = async <T>(
 
 /** Removes an item; true where it was there. */
 export const remove = async (key: Key): Promise<boolean> => {
-  const response = await dynamodb().send(
-    new DeleteItemCommand({
-      TableName: config('table'),
-      Key: marshall(key),
-      ReturnValues: 'ALL_OLD',
-      ReturnConsumedCapacity: 'TOTAL',
-    }),
-  )
+  const response = await dynamodb.deleteItem({
+    TableName: config('table'),
+    Key: marshall(key),
+    ReturnValues: 'ALL_OLD',
+    ReturnConsumedCapacity: 'TOTAL',
+  })
   countUsage('write', response.ConsumedCapacity)
   return response.Attributes !== undefined
 }
@@ -174,20 +160,18 @@ export const query = async <T>(
     conditions.push(`${name} BETWEEN ${collect.value(from)} AND ${collect.value(to)}`)
   }
   const list = { hashKey, rangeKey, pk: options.pk, prefix: options.prefix ?? '' }
-  const response = await dynamodb().send(
-    new QueryCommand({
-      TableName: config('table'),
-      IndexName: options.index,
-      ConsistentRead: options.index === undefined,
-      KeyConditionExpression: conditions.join(' AND '),
-      FilterExpression: options.where && conditionOf(options.where, collect),
-      ScanIndexForward: !options.newestFirst,
-      Limit: options.limit,
-      ExclusiveStartKey: options.cursor ? decodeCursor(options.cursor, list) : undefined,
-      ReturnConsumedCapacity: 'TOTAL',
-      ...collect.attributes(),
-    }),
-  )
+  const response = await dynamodb.query({
+    TableName: config('table'),
+    IndexName: options.index,
+    ConsistentRead: options.index === undefined,
+    KeyConditionExpression: conditions.join(' AND '),
+    FilterExpression: options.where && conditionOf(options.where, collect),
+    ScanIndexForward: !options.newestFirst,
+    Limit: options.limit,
+    ExclusiveStartKey: options.cursor ? decodeCursor(options.cursor, list) : undefined,
+    ReturnConsumedCapacity: 'TOTAL',
+    ...collect.attributes(),
+  })
   countUsage('read', response.ConsumedCapacity)
   return {
     items: (response.Items ?? []).map(item => parse(schema, item)),
@@ -218,7 +202,7 @@ const conditional = async <T>(
   try {
     return { ok: true, item: await despiteConflicts(work) }
   } catch (error) {
-    if (!(error instanceof ConditionalCheckFailedException)) throw error
+    if (!isConditionFailed(error)) throw error
     countUsage('write', undefined)
     // Asked of the item itself: a schema need not know the attribute.
     const ours = mark && error.Item?.[mark.attribute]?.S === mark.nonce
@@ -232,12 +216,15 @@ const onceMovedOn = async <T>(write: () => Promise<T>): Promise<T> => {
   try {
     return await write()
   } catch (error) {
-    if (!(error instanceof ConditionalCheckFailedException)) throw error
+    if (!isConditionFailed(error)) throw error
     if (!error.Item || !isOld(error.Item)) throw error
     countUsage('write', undefined)
     await moveOn(error.Item)
     return onceMovedOn(write)
   }
 }
+
+const isConditionFailed = (error: unknown): error is ConditionalCheckFailedException =>
+  isAnswer(error, 'ConditionalCheckFailedException')
 
 const nameOf = ({ pk, sk }: Key): string => JSON.stringify([pk, sk])

@@ -1,14 +1,9 @@
-import {
-  type AttributeValue,
-  TransactionCanceledException,
-  type TransactWriteItem,
-  TransactWriteItemsCommand,
-} from '@aws-sdk/client-dynamodb'
+import type { AttributeValue, TransactWriteItem } from '@aws-sdk/client-dynamodb'
 import { marshall } from '@aws-sdk/util-dynamodb'
-import { dynamodb } from '../aws/dynamodb.ts'
+import { transactWriteItems } from '../aws/dynamodb.ts'
 import { config } from '../core/config.ts'
 import { newNonce } from '../core/ids.ts'
-import { despiteConflicts } from './conflict.ts'
+import { despiteConflicts, isCancelled } from './conflict.ts'
 import {
   type Change,
   collector,
@@ -53,18 +48,18 @@ export const transact = async (
 const attempt = (
   writes: TransactionWrite[],
 ): Promise<{ ok: true } | { ok: false; failed: number[] } | { old: Item[] }> => {
-  const request = new TransactWriteItemsCommand({
+  const request = {
     TransactItems: writes.map(transactItem),
     ClientRequestToken: newNonce(),
     ReturnConsumedCapacity: 'TOTAL',
-  })
+  } as const
   return despiteConflicts(async () => {
     try {
-      const response = await dynamodb().send(request)
+      const response = await transactWriteItems(request)
       countUsage('write', response.ConsumedCapacity)
       return { ok: true }
     } catch (error) {
-      if (!(error instanceof TransactionCanceledException)) throw error
+      if (!isCancelled(error)) throw error
       const reasons = error.CancellationReasons ?? []
       const failed = reasons.flatMap(({ Code }, index) =>
         Code === 'ConditionalCheckFailed' ? index : [],

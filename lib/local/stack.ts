@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CreateBucketCommand, HeadBucketCommand, NotFound } from '@aws-sdk/client-s3'
-import { s3 } from '../aws/s3.ts'
+import { s3Command } from '../aws/s3.ts'
+import { isAnswer } from '../aws/service-error.ts'
 import { AppError } from '../core/errors.ts'
 import { log } from '../core/log.ts'
 import { currentUsage, type Usage } from '../data/usage.ts'
@@ -185,12 +185,15 @@ const loaded = (
 
 type LocalHandler = Awaited<ReturnType<LocalFunction['handler']>>
 
+const headBucket = s3Command({ name: 'HeadBucket', action: 's3:ListBucket' }, 'HEAD')
+const makeBucket = s3Command({ name: 'CreateBucket', action: 's3:CreateBucket' }, 'PUT')
+
 const createBucket = async (): Promise<void> => {
   try {
-    await s3().send(new HeadBucketCommand({ Bucket: BUCKET }))
+    await headBucket({ Bucket: BUCKET })
   } catch (error) {
-    if (!(error instanceof NotFound)) throw error
-    await s3().send(new CreateBucketCommand({ Bucket: BUCKET }))
+    if (!isAnswer(error, 'NotFound')) throw error
+    await makeBucket({ Bucket: BUCKET })
   }
 }
 

@@ -1,3 +1,4 @@
+import * as ses from '../aws/ses.ts'
 import { optionalConfig } from '../core/config.ts'
 import { errorFields, log } from '../core/log.ts'
 import type { Delivery } from './delivery.ts'
@@ -20,9 +21,7 @@ export const sendEmail = async (
 ): Promise<Sent> => {
   const sender = optionalConfig('emailSender')
   if (sender === undefined) return { result: 'not-configured' }
-  // Few installations send e-mails, and fewer of their notices are some.
-  const { SendEmailCommand, ses } = await import('../aws/ses.ts')
-  const command = new SendEmailCommand({
+  const email = {
     FromEmailAddress: sender,
     Destination: { ToAddresses: emails },
     Content: {
@@ -31,9 +30,9 @@ export const sendEmail = async (
         Body: { Text: { Data: textOf(body), Charset: 'UTF-8' } },
       },
     },
-  })
+  }
   try {
-    await ses().send(command, { abortSignal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS) })
+    await ses.sendEmail(email, { abortSignal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS) })
     return { result: 'delivered' }
   } catch (error) {
     log('warn', 'email-not-sent', { deliveryId: id, ...errorFields(error) })

@@ -1,11 +1,6 @@
-import {
-  DescribeExecutionCommand,
-  ExecutionAlreadyExists,
-  ExecutionDoesNotExist,
-  type ExecutionStatus,
-  StartExecutionCommand,
-} from '@aws-sdk/client-sfn'
-import { stepFunctions } from '../aws/step-functions.ts'
+import type { ExecutionStatus } from '@aws-sdk/client-sfn'
+import { isAnswer } from '../aws/service-error.ts'
+import { describeExecution, startExecution } from '../aws/step-functions.ts'
 import { type Clock, isoIn, systemClock } from '../core/clock.ts'
 import { config } from '../core/config.ts'
 import { newNonce } from '../core/ids.ts'
@@ -42,15 +37,13 @@ export const startGeneration = async (
   if (!outcome.ok) return false
   const { id, generation } = outcome.item
   try {
-    await stepFunctions().send(
-      new StartExecutionCommand({
-        stateMachineArn: config('stateMachineArn'),
-        name: executionName(outcome.item),
-        input: JSON.stringify({ taskId: id, generation }),
-      }),
-    )
+    await startExecution({
+      stateMachineArn: config('stateMachineArn'),
+      name: executionName(outcome.item),
+      input: JSON.stringify({ taskId: id, generation }),
+    })
   } catch (error) {
-    if (!(error instanceof ExecutionAlreadyExists)) throw error
+    if (!isAnswer(error, 'ExecutionAlreadyExists')) throw error
     // Of this task's making: the first answer was lost. Names are kept for 90 days, so one may also be
     // another life's, where the table was restored from a backup: the next is free, or the one after.
     if (!(await isExecuting(outcome.item))) return startGeneration(outcome.item, clock)
@@ -62,12 +55,9 @@ export const startGeneration = async (
 /** How the execution of a task's current generation stands; undefined where there is none. */
 export const executionStatus = async (task: Task): Promise<ExecutionStatus | undefined> => {
   try {
-    const response = await stepFunctions().send(
-      new DescribeExecutionCommand({ executionArn: executionArn(task) }),
-    )
-    return response.status
+    return (await describeExecution({ executionArn: executionArn(task) })).status
   } catch (error) {
-    if (error instanceof ExecutionDoesNotExist) return undefined
+    if (isAnswer(error, 'ExecutionDoesNotExist')) return undefined
     throw error
   }
 }

@@ -1,10 +1,5 @@
-import {
-  InvalidToken,
-  SendTaskSuccessCommand,
-  TaskDoesNotExist,
-  TaskTimedOut,
-} from '@aws-sdk/client-sfn'
-import { stepFunctions } from '../aws/step-functions.ts'
+import { isAnswer } from '../aws/service-error.ts'
+import { sendTaskSuccess } from '../aws/step-functions.ts'
 import { type Clock, isoIn, systemClock } from '../core/clock.ts'
 import type { Id } from '../core/ids.ts'
 import { errorFields, log } from '../core/log.ts'
@@ -80,15 +75,10 @@ const deliver = async (task: Task, clock: Clock): Promise<void> => {
 /** Hands a token back; false where Step Functions no longer knows it. */
 export const sendToken = async (taskToken: string): Promise<boolean> => {
   try {
-    await stepFunctions().send(new SendTaskSuccessCommand({ taskToken, output: '{}' }))
+    await sendTaskSuccess({ taskToken, output: '{}' })
     return true
   } catch (error) {
-    if (
-      error instanceof TaskTimedOut ||
-      error instanceof TaskDoesNotExist ||
-      error instanceof InvalidToken
-    )
-      return false
+    if (isAnswer(error, 'TaskTimedOut', 'TaskDoesNotExist', 'InvalidToken')) return false
     throw error
   }
 }

@@ -1,10 +1,13 @@
 import {
-  DynamoDBClient,
   ProvisionedThroughputExceededException,
   TransactionCanceledException,
   TransactionConflictException,
 } from '@aws-sdk/client-dynamodb'
 import { TooManyRequestsException } from '@aws-sdk/client-lambda'
+import { dynamodb } from '../../lib/aws/dynamodb.ts'
+import { lambda } from '../../lib/aws/lambda.ts'
+import * as aws from '../../lib/aws/s3.ts'
+import { stepFunctions } from '../../lib/aws/step-functions.ts'
 import { lives } from './clock.ts'
 import { currentRun } from './current.ts'
 import { type Input, kindOfCommand, labelOf, writtenKeys } from './label.ts'
@@ -12,13 +15,13 @@ import type { Life } from './life.ts'
 import { s3 } from './objects.ts'
 import type { Run } from './run.ts'
 
-/** The SDK's own: three attempts, but one of Lambda's client (`lib/aws/lambda.ts`). */
+/** As `lib/aws` has them: three attempts, but one of Lambda's client. */
 const ATTEMPTS = 3
 const BACKOFF_MS = 100
 /** How much later an operation is invoked again that is invoked twice. */
 const TWICE_MS = 30_000
 
-/** What the SDK sees where a connection broke after the request was sent: it tries again. */
+/** What a client sees where a connection broke after the request was sent: it tries again. */
 class Lost extends Error {
   override name = 'TimeoutError'
 }
@@ -27,9 +30,12 @@ const KINDS = { before: 'killed before a command', after: 'killed after a comman
 
 /** Answers every command of every client here, in place of sending it. */
 export const replaceClients = (): void => {
-  const base = Object.getPrototypeOf(DynamoDBClient.prototype) as { send: unknown }
-  base.send = (command: { constructor: { name: string }; input: Input }) =>
-    send(currentRun(), command.constructor.name, command.input)
+  for (const { middlewareStack } of [dynamodb(), aws.s3(), lambda(), stepFunctions()])
+    middlewareStack.add(
+      (_, { commandName }) =>
+        async ({ input }) => ({ output: await send(currentRun(), commandName, input as Input) }),
+      { step: 'initialize', priority: 'high', name: 'simulation', override: true },
+    )
 }
 
 const send = async (run: Run, name: string, input: Input): Promise<object> => {
@@ -160,7 +166,7 @@ const invoke = async (run: Run, input: Input): Promise<object> => {
   const about = String(event.callId ?? event.taskId ?? '').slice(-5)
   if (input.InvocationType === 'Event') {
     run.functions.enqueue(name, event, about)
-    return { StatusCode: 202 }
+    return {}
   }
   // Whoever asked hears of one run, and another one comes with it or later.
   if (run.mishaps.happens('operation invoked twice'))
@@ -168,11 +174,6 @@ const invoke = async (run: Run, input: Input): Promise<object> => {
       if (run.random.chance(0.5)) await run.clock.sleep(run.random.around(TWICE_MS))
       await run.functions.invoke(name, event, about)
     })
-  const { payload, error } = await run.functions.invoke(name, event, about)
-  const answer = error ? { errorType: error.type, errorMessage: error.message } : payload
-  return {
-    StatusCode: 200,
-    ...(error ? { FunctionError: 'Unhandled' } : {}),
-    Payload: new TextEncoder().encode(JSON.stringify(answer)),
-  }
+  const { error } = await run.functions.invoke(name, event, about)
+  return error ? { FunctionError: 'Unhandled' } : {}
 }

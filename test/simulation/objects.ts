@@ -15,9 +15,7 @@ export const s3 = {
   GetObjectCommand: (objects: Objects, { Key }: { Key: string }): object => {
     const found = objects.get(Key)
     if (!found) throw new NoSuchKey({ message: Key, $metadata: {} })
-    const text = () => Promise.resolve(new TextDecoder().decode(found.body))
-    const bytes = () => Promise.resolve(found.body)
-    return { Body: { transformToByteArray: bytes, transformToString: text } }
+    return { Body: found.body }
   },
   HeadObjectCommand: (objects: Objects, { Key }: { Key: string }): object => {
     const found = objects.get(Key)

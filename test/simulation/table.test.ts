@@ -1,7 +1,7 @@
 import * as sdk from '@aws-sdk/client-dynamodb'
 import fc from 'fast-check'
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { dynamodb } from '../../lib/aws/dynamodb.ts'
+import { batchGetItem, dynamodbCommand, query } from '../../lib/aws/dynamodb.ts'
 import { AppError } from '../../lib/core/errors.ts'
 import { useLocalTable } from '../local-table.ts'
 import { command, HASHES } from './beside/commands.ts'
@@ -22,25 +22,13 @@ afterEach(() => {
   both.differences.splice(0)
 })
 
-const COMMANDS: Record<string, new (input: never) => sdk.GetItemCommand> = {
-  GetItemCommand: sdk.GetItemCommand,
-  BatchGetItemCommand: sdk.BatchGetItemCommand as never,
-  QueryCommand: sdk.QueryCommand as never,
-  PutItemCommand: sdk.PutItemCommand as never,
-  UpdateItemCommand: sdk.UpdateItemCommand as never,
-  DeleteItemCommand: sdk.DeleteItemCommand as never,
-  TransactWriteItemsCommand: sdk.TransactWriteItemsCommand as never,
-}
-
 const send = async (name: string, input: object): Promise<object> => {
-  const Command = COMMANDS[name]
-  if (!Command) throw new Error(`There is no ${name}.`)
-  return dynamodb().send(new Command(input as never))
+  return dynamodbCommand(`dynamodb:${name.replace(/Command$/, '')}`)(input)
 }
 
 /** Both tables may refuse a command, as they refuse it alike. */
 const unlessRefused = (error: unknown): void => {
-  if (error instanceof sdk.DynamoDBServiceException || error instanceof AppError) return
+  if (error instanceof Error && ('$fault' in error || error instanceof AppError)) return
   // What was read has a number that JavaScript has none for.
   if (!String(error).includes("can't be converted to BigInt")) throw error
 }
@@ -49,14 +37,12 @@ const unlessRefused = (error: unknown): void => {
 const expectSameItems = async (hashes: string[]): Promise<void> => {
   const real = await Promise.all(
     hashes.map(hash =>
-      dynamodb().send(
-        new sdk.QueryCommand({
-          TableName: 'espalier',
-          ConsistentRead: true,
-          KeyConditionExpression: 'pk = :pk',
-          ExpressionAttributeValues: { ':pk': { S: hash } },
-        }),
-      ),
+      query({
+        TableName: 'espalier',
+        ConsistentRead: true,
+        KeyConditionExpression: 'pk = :pk',
+        ExpressionAttributeValues: { ':pk': { S: hash } },
+      }),
     ),
   )
   const simulated = table.items().filter(({ pk }) => hashes.includes(pk?.S ?? ''))
@@ -125,19 +111,15 @@ test('a page ends at a megabyte, and a batch at sixteen', async () => {
   for (const key of keys)
     await send('PutItemCommand', { TableName: 'espalier', Item: { ...key, fill } })
   for (const ScanIndexForward of [true, false]) {
-    const page: sdk.QueryCommandOutput = await dynamodb().send(
-      new sdk.QueryCommand({
-        TableName: 'espalier',
-        KeyConditionExpression: 'pk = :pk',
-        ExpressionAttributeValues: { ':pk': { S: 'large' } },
-        ScanIndexForward,
-      }),
-    )
+    const page = await query({
+      TableName: 'espalier',
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': { S: 'large' } },
+      ScanIndexForward,
+    })
     expect(page.Count).toBe(2)
   }
-  const batch = await dynamodb().send(
-    new sdk.BatchGetItemCommand({ RequestItems: { espalier: { Keys: keys } } }),
-  )
+  const batch = await batchGetItem({ RequestItems: { espalier: { Keys: keys } } })
   expect(batch.UnprocessedKeys?.espalier?.Keys).toHaveLength(1)
   expect(both.differences).toEqual([])
 })

@@ -2,12 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { GetItemCommand } from '@aws-sdk/client-dynamodb'
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
 import { createClient, dataOf } from '../../../functions/client.ts'
 import { routeTable } from '../../../functions/routes.ts'
 import { tools } from '../../../functions/tools/index.ts'
-import { dynamodb } from '../../../lib/aws/dynamodb.ts'
+import { getItem } from '../../../lib/aws/dynamodb.ts'
 import { config } from '../../../lib/core/config.ts'
 import type { Id } from '../../../lib/core/ids.ts'
 import { setLogSink } from '../../../lib/core/log.ts'
@@ -124,7 +123,7 @@ const look = async (taskId: string): Promise<Partial<Task>> => {
     ConsistentRead: true,
     [BY_BENCH]: true,
   }
-  const { Item } = await dynamodb().send(new GetItemCommand(input))
+  const { Item } = await getItem(input)
   return Item ? unmarshall(Item) : {}
 }
 

@@ -3,7 +3,6 @@ import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { dynamodb } from '../../../lib/aws/dynamodb.ts'
 import { newNonce } from '../../../lib/core/ids.ts'
 import { is } from '../../../lib/data/expression.ts'
 import { moveOn } from '../../../lib/data/move-on.ts'
@@ -12,6 +11,7 @@ import * as table from '../../../lib/data/table.ts'
 import { transact } from '../../../lib/data/transact.ts'
 import { currentUsage } from '../../../lib/data/usage.ts'
 import { useLocalTable } from '../../local-table.ts'
+import { dynamodb } from '../../sdk.ts'
 
 useLocalTable()
 

@@ -1,11 +1,11 @@
 import { DescribeTableCommand, DescribeTimeToLiveCommand } from '@aws-sdk/client-dynamodb'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { dynamodb } from '../../../lib/aws/dynamodb.ts'
 import { INDEXES } from '../../../lib/data/definition.ts'
 import * as table from '../../../lib/data/table.ts'
 import { createTable } from '../../../lib/local/create-table.ts'
 import { useLocalTable } from '../../local-table.ts'
+import { dynamodb } from '../../sdk.ts'
 
 useLocalTable()
 

@@ -1,7 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  onTestFinished,
+  vi,
+} from 'vitest'
 import * as z from 'zod'
 import { listAudit } from '../../../lib/audit/audit.ts'
 import { dynamodb } from '../../../lib/aws/dynamodb.ts'
@@ -115,9 +124,9 @@ describe('a delivery', () => {
 
   it('arrives once more, with the same id and body, where its process died after it was sent', async () => {
     const { id, secret } = await recorded()
-    dieAfter('attempts', 2)
+    const { revive } = dieAfter('attempts', 2)
     await expect(send(id)).rejects.toThrow('died')
-    vi.restoreAllMocks()
+    revive()
     expect(await stateOf(id)).toMatchObject({
       status: 'PENDING',
       attempts: [{ result: 'unknown' }],
@@ -455,15 +464,23 @@ it('keeps addresses, answers and secrets out of the log and out of what is store
 })
 
 /** The process dies in its n-th update that writes an attribute. */
-const dieAfter = (attribute: string, count: number) => {
+const dieAfter = (attribute: string, count: number): { revive: () => void } => {
   let seen = 0
-  const client = dynamodb()
-  const original = client.send.bind(client)
-  vi.spyOn(client, 'send').mockImplementation(((command: unknown, ...rest: unknown[]) => {
-    const names =
-      command instanceof UpdateItemCommand ? command.input.ExpressionAttributeNames : undefined
-    if (Object.values(names ?? {}).includes(attribute)) seen += 1
-    if (seen >= count) throw new Error('The process died.')
-    return (original as (...args: unknown[]) => unknown)(command, ...rest)
-  }) as typeof client.send)
+  const layer = { step: 'initialize', name: 'dying', override: true } as const
+  const { middlewareStack } = dynamodb()
+  middlewareStack.add(
+    (next, { commandName }) =>
+      async args => {
+        const { ExpressionAttributeNames: names } = args.input as {
+          ExpressionAttributeNames?: object
+        }
+        if (commandName === 'UpdateItemCommand' && Object.values(names ?? {}).includes(attribute))
+          seen += 1
+        if (seen >= count) throw new Error('The process died.')
+        return next(args)
+      },
+    layer,
+  )
+  onTestFinished(() => middlewareStack.remove(layer.name))
+  return { revive: () => middlewareStack.remove(layer.name) }
 }

@@ -133,8 +133,6 @@ export const createMachine = () => {
         (next, context) => args => observe(context.commandName, args.input, () => next(args)),
         { step: 'initialize', priority: 'high', name: 'machine' },
       )
-    // Node's own `Date` header tells the real time, after which the client would set its clock.
-    Object.defineProperty(s3().config, 'systemClockOffset', { get: () => 0, set: () => {} })
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
   }
 

@@ -2,7 +2,6 @@ import { DescribeExecutionCommand, StopExecutionCommand } from '@aws-sdk/client-
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { tools } from '../../../functions/tools/index.ts'
-import { stepFunctions } from '../../../lib/aws/step-functions.ts'
 import { config } from '../../../lib/core/config.ts'
 import type { Id } from '../../../lib/core/ids.ts'
 import * as table from '../../../lib/data/table.ts'
@@ -13,6 +12,7 @@ import { LEASE_LOST, LEASE_MS, takeLease, writeHeld } from '../../../lib/workflo
 import { park } from '../../../lib/workflow/park.ts'
 import { MAX_TICKS_PER_GENERATION, STEP_RESERVE_MS, tick } from '../../../lib/workflow/tick.ts'
 import { deliverTo, wake } from '../../../lib/workflow/wake.ts'
+import { stepFunctions } from '../../sdk.ts'
 import { agent, useAgent, world } from '../../use-world.ts'
 import { until } from '../../world.ts'
 

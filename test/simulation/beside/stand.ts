@@ -1,4 +1,4 @@
-import { type AttributeValue, DynamoDBServiceException } from '@aws-sdk/client-dynamodb'
+import type { AttributeValue, DynamoDBServiceException } from '@aws-sdk/client-dynamodb'
 import { dynamodb } from '../../../lib/aws/dynamodb.ts'
 import type { FakeTable } from '../table.ts'
 import { isOtherwiseInDynoxide } from './dynoxide.ts'
@@ -47,7 +47,7 @@ const settled = async (work: () => object | Promise<object>): Promise<Answer> =>
     return { output: await work() }
   } catch (error) {
     // Whatever else fails is no answer.
-    if (!(error instanceof DynamoDBServiceException)) throw error
+    if (!(error instanceof Error && '$fault' in error)) throw error
     return { error }
   }
 }
@@ -67,12 +67,7 @@ export const comparable = (answer: Answer): unknown => {
     CancellationReasons?: { Code?: string; Item?: object }[]
   }
   const reasons = CancellationReasons?.map(reason => ({ Code: reason.Code, Item: reason.Item }))
-  return plain({
-    name,
-    class: (error as Error).constructor.name,
-    Item,
-    CancellationReasons: reasons,
-  })
+  return plain({ name, Item, CancellationReasons: reasons })
 }
 
 /** Items in one order, whatever the order of their attributes and of sets' members. */

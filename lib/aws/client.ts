@@ -1,0 +1,171 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { exchange, type HttpRequest, type HttpResponse } from './http.ts'
+import { ServiceError } from './service-error.ts'
+import { sign } from './sign.ts'
+
+// A small client in place of the SDK's: of a function's start the SDK would be the larger part. It
+// signs by AWS's own package, waits and tries again as the SDK does, and sends what the SDK sends,
+// which test/lib/aws holds it to.
+
+/** What is asked of a service, under the names that its reference has. */
+export type Handler = (args: { input: object }) => Promise<{ output: object }>
+export type Middleware = (next: Handler, context: { commandName: string }) => Handler
+
+/** Around a command as a whole, or around each of its attempts. */
+type Step = 'initialize' | 'finalizeRequest'
+type Layer = {
+  name: string
+  step: Step
+  /** Those of high priority are outside of all that are there. */
+  priority?: 'high' | 'low'
+  /** Takes the place of one of the same name. */
+  override?: boolean
+}
+
+export type Client = {
+  service: Service
+  /** What commands pass on their way: for whoever watches them, or gets into it. */
+  middlewareStack: {
+    add: (middleware: Middleware, layer: Layer) => void
+    remove: (name: string) => void
+  }
+  layers: () => readonly (Layer & { middleware: Middleware })[]
+}
+
+export type Service = {
+  /** Its name in signatures. */
+  name: string
+  endpoint: () => URL
+  /** How often a command is sent at most: again where it is certain, or harmless, that it is. */
+  attempts: number
+  /** How long the service may be silent, in milliseconds. */
+  silenceMs: number
+}
+
+/** One command of a service: how it is asked, and how its answer is read. */
+export type Command<Input, Output> = {
+  /** As the service's reference has it: `GetItem`. */
+  name: string
+  /** What a role must allow for it. */
+  action: string
+  request: (
+    input: Input,
+    endpoint: URL,
+  ) => Pick<HttpRequest, 'method' | 'path' | 'body'> & Partial<HttpRequest>
+  response: (response: HttpResponse) => Output | Promise<Output>
+  /** The error that an answer of 300 and above tells. */
+  error: (response: HttpResponse) => { code: string; message: string; details?: object }
+}
+
+export type Send<Input, Output> = (
+  input: Input,
+  options?: { abortSignal?: AbortSignal },
+) => Promise<Output>
+
+/** The SDK's: the first wait before a second attempt, and its longest. */
+const BACKOFF_MS = 100
+const MAX_BACKOFF_MS = 20_000
+/** Codes that say "later", beside all of 500 and above. */
+const LATER = [
+  'ProvisionedThroughputExceededException',
+  'RequestLimitExceeded',
+  'RequestTimeout',
+  'SlowDown',
+  'Throttling',
+  'ThrottlingException',
+  'TooManyRequestsException',
+  'TransactionInProgressException',
+]
+const BROKEN = [
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+]
+
+export const createClient = (service: Service): Client => {
+  let layers: (Layer & { middleware: Middleware })[] = []
+  const remove = (name: string) => {
+    layers = layers.filter(layer => layer.name !== name)
+  }
+  const add = (middleware: Middleware, layer: Layer) => {
+    if (layer.override) remove(layer.name)
+    const added = { ...layer, middleware }
+    layers = layer.priority === 'high' ? [added, ...layers] : [...layers, added]
+  }
+  return { service, middlewareStack: { add, remove }, layers: () => layers }
+}
+
+/** A function that sends a command, with its signature and as often as its service allows. */
+export const sender =
+  <Input extends object, Output extends object>(
+    client: () => Client,
+    command: Command<Input, Output>,
+  ): Send<Input, Output> =>
+  async (input, { abortSignal } = {}) => {
+    const { service, layers } = client()
+    const within = (step: Step, innermost: Handler): Handler =>
+      layers()
+        .filter(layer => layer.step === step)
+        .reduceRight(
+          (next, { middleware }) => middleware(next, { commandName: `${command.name}Command` }),
+          innermost,
+        )
+    const once: Handler = async args => ({
+      output: await attempt(service, command, args.input as Input, abortSignal),
+    })
+    const attempted = within('finalizeRequest', once)
+    const { output } = await within('initialize', args =>
+      repeatedly(service.attempts, () => attempted(args)),
+    )({ input })
+    return output as Output
+  }
+
+const attempt = async <Input, Output>(
+  { name, endpoint, silenceMs }: Service,
+  command: Command<Input, Output>,
+  input: Input,
+  signal: AbortSignal | undefined,
+): Promise<Output> => {
+  const url = endpoint()
+  const request = await sign(name, requestTo(url, command.request(input, url)))
+  const response = await exchange(request, { silenceMs, signal })
+  if (response.status < 300) return command.response(response)
+  const { headers, status } = response
+  const requestId = headers['x-amzn-requestid'] ?? headers['x-amz-request-id']
+  throw new ServiceError({ ...command.error(response), status, requestId: requestId?.toString() })
+}
+
+/** A request to an endpoint, whole. */
+export const requestTo = (
+  { protocol, hostname, port, host }: URL,
+  { headers, ...request }: Pick<HttpRequest, 'method' | 'path' | 'body'> & Partial<HttpRequest>,
+): HttpRequest => ({
+  protocol,
+  hostname,
+  ...(port === '' ? {} : { port: Number(port) }),
+  query: {},
+  ...request,
+  headers: { host: request.hostname ?? host, ...headers },
+})
+
+const repeatedly = async <T>(attempts: number, work: () => Promise<T>): Promise<T> => {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (attempt === attempts || !isTransient(error)) throw error
+      await sleep(Math.random() * Math.min(BACKOFF_MS * 2 ** (attempt - 1), MAX_BACKOFF_MS))
+    }
+  }
+}
+
+const isTransient = (error: unknown): boolean => {
+  if (!(error instanceof Error)) return false
+  if ('$fault' in error) return error.$fault === 'server' || LATER.includes(error.name)
+  return error.name === 'TimeoutError' || BROKEN.includes(String('code' in error ? error.code : ''))
+}
