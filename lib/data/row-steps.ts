@@ -15,6 +15,8 @@ export type RowStep = {
  * A new optional field, or one with a default, is no change: old rows read as they are. A step is for
  * a field that is renamed, split, or means something else. A deploy that brings one can't be taken
  * back by deploying the version before it, which refuses the rows that were written since
- * (docs/deploying.md).
+ * (docs/deploying.md). Whoever changes rows of a kind, or writes others on condition of their fields, moves
+ * old ones on, so that its role needs `UpdateItem` of them (`lib/deploy/grants.ts`). Lists that filter by
+ * a field see old rows as they were: a step leaves such fields, and those of indexes, as they are.
  */
 export const ROW_STEPS: Record<string, readonly RowStep[]> = {}
