@@ -5,6 +5,7 @@
 // `lib/deploy/`, where it is tested. SST allows no import at the top of this file.
 
 type Route = import('./lib/http/route-table.ts').Route
+type RouteTable = import('./lib/http/route-table.ts').RouteTable
 type FunctionSpec = import('./lib/http/route-table.ts').FunctionSpec
 type Variable = import('./lib/deploy/environment.ts').Variable
 type Text = $util.Input<string>
@@ -26,9 +27,10 @@ export default $config({
     const names = await import('./lib/deploy/names.ts')
     const router = await import('./lib/deploy/router.ts')
     const { KEYRING_SECRETS } = await import('./lib/deploy/secrets.ts')
-    const { functions: specs, routes, schedules } = await routeTable()
+    const table = await routeTable()
+    const { functions: specs, routes, schedules } = table
     const prefix = names.prefixOf($app)
-    names.checkNames({ functions: specs, routes, schedules }, prefix)
+    await refuseWrong(table, prefix)
 
     const { gateway, streams } = router.splitRoutes({ functions: specs, routes })
     const api = await makeApi()
@@ -46,9 +48,32 @@ export default $config({
         schedule: rateMinutes === 1 ? 'rate(1 minute)' : `rate(${rateMinutes} minutes)`,
       })
     await makeStateMachine(prefix, { tick: arnOf('tick'), park: arnOf('park') })
-    return { api: front.url }
+    const { gatewayReport } = await import('./lib/deploy/group-routes.ts')
+    return { api: front.url, gateway: gatewayReport(table) }
   },
 })
+
+/** Says all that would fail later, before anything is made. */
+const refuseWrong = async (table: RouteTable, prefix: string) => {
+  const { existsSync } = await import('node:fs')
+  const { checkEnvironment } = await import('./lib/deploy/check-environment.ts')
+  const { checkSecrets } = await import('./lib/deploy/check-secrets.ts')
+  const { checkTable } = await import('./lib/deploy/check-table.ts')
+  const { checkNames } = await import('./lib/deploy/names.ts')
+  // Where `sst.Secret` finds them too.
+  const secret = (name: string) => process.env[`SST_SECRET_${name}`] ?? ''
+  checkNames(table, prefix)
+  checkTable(table, existsSync)
+  checkEnvironment($app)
+  checkSecrets(
+    {
+      SettingsKeys: secret('SettingsKeys'),
+      LinkKeys: secret('LinkKeys'),
+      ClaimSecret: secret('ClaimSecret'),
+    },
+    $app.stage,
+  )
+}
 
 const makeStores = async (): Promise<Stores> => {
   const { INDEXES, PRIMARY_KEY, TTL_ATTRIBUTE } = await import('./lib/data/definition.ts')
