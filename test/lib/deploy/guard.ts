@@ -85,9 +85,9 @@ const accessesOf = (command: string, input: Input): Access[] => {
     case 'ListObjectsV2Command':
       return [{ action: 's3:ListBucket', resource: bucket, prefix: String(input.Prefix) }]
     case 'DeleteObjectsCommand':
-      return (input.Delete as { Objects: { Key: string }[] }).Objects.map(({ Key }) => ({
+      return (input.Keys as string[]).map(key => ({
         action: 's3:DeleteObject',
-        resource: `${bucket}/${Key}`,
+        resource: `${bucket}/${key}`,
       }))
     case 'InvokeCommand': {
       const name = String(input.FunctionName).replace('espalier-local-', '')
