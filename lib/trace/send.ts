@@ -73,8 +73,9 @@ const decoded = (value: string): string => {
 }
 
 /** Who tells of the spans; a deployed function by its own name, which has the stage in it. */
-const resource = () => ({
-  'service.name': 'espalier',
-  'faas.name': process.env.AWS_LAMBDA_FUNCTION_NAME,
-  'cloud.region': process.env.AWS_REGION,
-})
+const resource = () => {
+  const { AWS_LAMBDA_FUNCTION_NAME: name, AWS_REGION: region } = process.env
+  // The local runner has a region as well, which is nowhere.
+  const place = name ? { 'faas.name': name, 'cloud.provider': 'aws', 'cloud.region': region } : {}
+  return { 'service.name': 'espalier', ...place }
+}

@@ -3,7 +3,7 @@ import { runFunction } from '../../../lib/core/function.ts'
 import { type LogEntry, type LogSink, setLogSink } from '../../../lib/core/log.ts'
 import { headersOf, SEND_TIMEOUT_MS, urlOf } from '../../../lib/trace/send.ts'
 import { trace } from '../../../lib/trace/tracing.ts'
-import { type Receiver, startReceiver } from '../../otlp-receiver.ts'
+import { ExportRequest, type Receiver, startReceiver } from '../../otlp-receiver.ts'
 
 const SECRET = 'canary-header-4711'
 
@@ -61,6 +61,27 @@ describe('spans', () => {
       'execute_tool time.now',
     ])
     expect(receiver.headers[0]).toMatchObject({ 'x-key': SECRET })
+  })
+
+  it('say who tells of them: a deployed function by its name, the local runner by none', async () => {
+    const resourceOf = (text = '') =>
+      ExportRequest.parse(JSON.parse(text)).resourceSpans[0]?.resource
+    vi.stubEnv('AWS_REGION', 'eu-central-1')
+    await tellOf('call_1')
+    vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'espalier-production-tick')
+    await tellOf('call_1')
+    const service = { key: 'service.name', value: { stringValue: 'espalier' } }
+    expect(receiver.texts.map(text => resourceOf(text))).toEqual([
+      { attributes: [service] },
+      {
+        attributes: [
+          service,
+          { key: 'faas.name', value: { stringValue: 'espalier-production-tick' } },
+          { key: 'cloud.provider', value: { stringValue: 'aws' } },
+          { key: 'cloud.region', value: { stringValue: 'eu-central-1' } },
+        ],
+      },
+    ])
   })
 
   it('are told once in one run of a function', async () => {
