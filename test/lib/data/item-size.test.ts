@@ -69,6 +69,16 @@ describe('the table', () => {
     await expect(insert(MAX_ITEM_BYTES + 1)).rejects.toThrow(/maximum allowed size/)
   })
 
+  it('gives everything of a batch that is more than it answers at once: 100 keys, and 16 MB', async () => {
+    const keys = Array.from({ length: 101 }, freshKey)
+    const large = keys.slice(0, 50)
+    for (const key of large) await table.insert(Row, { text: 'x'.repeat(350 * 1024) }, { key })
+    for (const key of keys.slice(50)) await table.insert(Row, { text: 'y' }, { key })
+    const found = await table.batchGet(keys)
+    for (const key of keys)
+      expect(found.get(Row, key)?.text).toHaveLength(large.includes(key) ? 350 * 1024 : 1)
+  })
+
   it('takes 100 writes at once, and not one more', async () => {
     const writes = (count: number): TransactionWrite[] =>
       Array.from({ length: count }, () => ({ insert: { text: 'x' }, key: freshKey() }))

@@ -5,6 +5,7 @@ import { tools } from '../../../functions/tools/index.ts'
 import { gatewayUse, MAX_GATEWAY_ROUTES } from '../../../lib/deploy/group-routes.ts'
 import type { FunctionSpec } from '../../../lib/http/route-table.ts'
 import { defineTool } from '../../../lib/tool/define.ts'
+import { MAX_AWAITED_SECONDS } from '../../../lib/tool/options.ts'
 import { currentDocument } from '../../openapi.ts'
 import { dataOf, startWorld, type World } from '../../world.ts'
 import { actAs, guardClients } from './guard.ts'
@@ -30,8 +31,8 @@ const many = defineTool({
   operations: {
     ...Object.fromEntries(plain.map(name => [name, operation(name)])),
     gated: { ...operation('gated'), requiresApprovalByDefault: true },
-    long: { ...operation('long'), timeoutSeconds: 60 },
-    once: { ...operation('once'), effect: 'once' },
+    long: { ...operation('long'), timeoutSeconds: MAX_AWAITED_SECONDS + 1 },
+    once: { ...operation('once'), effect: 'once', timeoutSeconds: MAX_AWAITED_SECONDS },
   },
 })
 
@@ -92,6 +93,7 @@ describe('a tool that shares one route among its operations', () => {
       expect(dataOf<{ content: string }>(answer).content).toBe(`${name} well`)
     }
     expect(new Set(events)).toEqual(new Set(['tools-many']))
+    expect(guard.asked()).toBeGreaterThan(PLAIN_OPERATIONS)
   })
 
   it('runs what people approved by the operation’s own function', async () => {
@@ -114,6 +116,7 @@ describe('a tool that shares one route among its operations', () => {
     expect((await run('once')).status).toBe(400)
     const headers = { 'idempotency-key': 'the same' }
     const answers = [await run('once', headers), await run('once', headers)]
+    expect(answers.map(({ status }) => status)).toEqual([200, 200])
     const [first, second] = answers.map(answer => dataOf<{ call_id: string }>(answer).call_id)
     expect(second).toBe(first)
     expect(ran.filter(name => name === 'once')).toHaveLength(1)
