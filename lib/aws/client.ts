@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { trace } from './endpoint.ts'
 import { exchange, type HttpRequest, type HttpResponse } from './http.ts'
 import { ServiceError } from './service-error.ts'
 import { sign } from './sign.ts'
@@ -53,6 +54,8 @@ export type Command<Input, Output> = {
     endpoint: URL,
   ) => Pick<HttpRequest, 'method' | 'path' | 'body'> & Partial<HttpRequest>
   response: (response: HttpResponse) => Output | Promise<Output>
+  /** Whether an answer is an error although its status says success. */
+  isError?: (response: HttpResponse) => boolean
   /** The error that an answer of 300 and above tells. */
   error: (response: HttpResponse) => { code: string; message: string; details?: object }
 }
@@ -86,6 +89,9 @@ const BROKEN = [
   'EPIPE',
   'ETIMEDOUT',
 ]
+
+/** The status of an error that came with one of success. */
+const UNAVAILABLE = 503
 
 export const createClient = (service: Service): Client => {
   let layers: (Layer & { middleware: Middleware })[] = []
@@ -133,10 +139,16 @@ const attempt = async <Input, Output>(
 ): Promise<Output> => {
   const url = endpoint()
   const request = await sign(name, requestTo(url, command.request(input, url)))
-  const response = await exchange(request, { silenceMs, signal })
-  if (response.status < 300) return command.response(response)
-  const { headers, status } = response
-  const requestId = headers['x-amzn-requestid'] ?? headers['x-amz-request-id']
+  // Outside of the signature: whatever is on the way may write into it.
+  const headers = { ...request.headers, ...trace() }
+  const response = await exchange({ ...request, headers }, { silenceMs, signal })
+  const succeeded = response.status < 300
+  if (succeeded && !command.isError?.(response)) return command.response(response)
+  const status = succeeded ? UNAVAILABLE : response.status
+  const requestId =
+    response.headers['x-amzn-requestid'] ??
+    response.headers['x-amzn-request-id'] ??
+    response.headers['x-amz-request-id']
   throw new ServiceError({ ...command.error(response), status, requestId: requestId?.toString() })
 }
 

@@ -14,6 +14,13 @@ export const credentials = () => {
   }
 }
 
+/** The trace that a function's run is a part of, by which Lambda stops functions that call in a circle. */
+export const trace = (): Record<string, string> => {
+  const { AWS_LAMBDA_FUNCTION_NAME, _X_AMZN_TRACE_ID } = process.env
+  if (!AWS_LAMBDA_FUNCTION_NAME || !_X_AMZN_TRACE_ID) return {}
+  return { 'x-amzn-trace-id': _X_AMZN_TRACE_ID }
+}
+
 /** Where a service is reached: at `AWS_ENDPOINT_URL_<VARIABLE>`, or at AWS's own address. */
 export const endpoint = (host: string, variable: string): URL =>
   new URL(process.env[`AWS_ENDPOINT_URL_${variable}`] ?? `https://${host}.${region()}.${suffix()}`)

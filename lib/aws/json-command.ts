@@ -30,12 +30,17 @@ export const jsonCommand = <Input extends object, Output extends object>(
 export const jsonOf = ({ body }: HttpResponse): Record<string, unknown> => {
   const text = Buffer.from(body).toString()
   if (text === '') return {}
-  // Most answers have no bytes, and looking through them takes several times as long.
-  return BYTES.test(text) ? JSON.parse(text, ofBytes) : JSON.parse(text)
+  try {
+    // Most answers have no bytes, and looking through them takes several times as long.
+    return BYTES.test(text) ? JSON.parse(text, ofBytes) : JSON.parse(text)
+  } catch {
+    // The parser's own error would quote the answer.
+    throw new Error(`An answer of ${text.length} characters is no JSON.`)
+  }
 }
 
 /** An attribute of bytes, or a set of some. */
-const BYTES = /"BS?":["[]/
+const BYTES = /"BS?"\s*:\s*["[]/
 
 /** Bytes are in Base64. A buffer would first tell itself in a way of its own. */
 function withBytes(this: Record<string, unknown>, name: string, value: unknown): unknown {

@@ -10,6 +10,10 @@ export const errorOf = (response: HttpResponse): { code: string; message: string
   }
 }
 
+/** S3 may say 200 first, and find out later that it can't. */
+export const isErrorDocument = (response: HttpResponse): boolean =>
+  /^\s*(?:<\?xml[^>]*>\s*)?<Error>/.test(textOf(response))
+
 export const textOf = ({ body }: HttpResponse): string => Buffer.from(body).toString()
 
 /** What stands in the elements of a name, which have no attributes and none of their own name within. */

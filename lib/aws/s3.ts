@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto'
 import { type Client, createClient, requestTo, sender } from './client.ts'
 import { endpoint } from './endpoint.ts'
 import { encode, type HttpRequest, type HttpResponse, queryString } from './http.ts'
-import { elements, errorOf, escapeXml, textOf, unescapeXml } from './s3-xml.ts'
+import { elements, errorOf, escapeXml, isErrorDocument, textOf, unescapeXml } from './s3-xml.ts'
 import { presign } from './sign.ts'
 
 /** Nothing of a body for so long, in either direction. */
 const SILENCE_MS = 20_000
+
+const NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/'
 
 let client: Client | undefined
 
@@ -30,9 +32,11 @@ export const s3Command = <Input extends { Bucket: string; Key?: string }, Output
   {
     request = () => ({}),
     response = () => ({}) as Output,
+    isError = isErrorDocument,
   }: {
     request?: (input: Input) => Partial<HttpRequest>
     response?: (response: HttpResponse) => Output
+    isError?: (response: HttpResponse) => boolean
   } = {},
 ) =>
   sender<Input, Output>(s3, {
@@ -40,6 +44,7 @@ export const s3Command = <Input extends { Bucket: string; Key?: string }, Output
     action,
     request: (input, url) => ({ method, body: '', ...addressOf(input, url), ...request(input) }),
     response,
+    isError,
     error: errorOf,
   })
 
@@ -62,7 +67,8 @@ export const headObject = /* @__PURE__ */ s3Command<Place, { ContentType?: strin
 export const getObject = /* @__PURE__ */ s3Command<Place, { Body: Uint8Array }>(
   { name: 'GetObject', action: 's3:GetObject' },
   'GET',
-  { response: ({ body }) => ({ Body: body }) },
+  // An object may be any document.
+  { response: ({ body }) => ({ Body: body }), isError: () => false },
 )
 
 /** At most a thousand keys; what could not be removed is among `Errors`. */
@@ -72,9 +78,16 @@ export const deleteObjects = /* @__PURE__ */ s3Command<
 >({ name: 'DeleteObjects', action: 's3:DeleteObject' }, 'POST', {
   request: ({ Keys }) => {
     const objects = Keys.map(key => `<Object><Key>${escapeXml(key)}</Key></Object>`).join('')
-    const body = `<Delete><Quiet>true</Quiet>${objects}</Delete>`
-    const checksum = createHash('sha256').update(body).digest('base64')
-    return { query: { delete: '' }, body, headers: { 'x-amz-checksum-sha256': checksum } }
+    const body = `<Delete xmlns="${NAMESPACE}">${objects}<Quiet>true</Quiet></Delete>`
+    return {
+      query: { delete: '' },
+      body,
+      headers: {
+        'content-type': 'application/xml',
+        'x-amz-sdk-checksum-algorithm': 'SHA256',
+        'x-amz-checksum-sha256': createHash('sha256').update(body).digest('base64'),
+      },
+    }
   },
   response: response => ({
     Errors: elements(textOf(response), 'Error').map(error => ({
@@ -107,7 +120,10 @@ export const listObjects = /* @__PURE__ */ s3Command<
   },
 })
 
-/** A URL that reads an object for so many seconds; `query` has what S3 is to answer it with. */
+/**
+ * A URL that reads an object for so many seconds, by the rights of whoever makes it; `query` has
+ * what S3 is to answer it with.
+ */
 export const presignedGet = async (
   place: Place,
   { query, expiresIn }: { query: Record<string, string>; expiresIn: number },
@@ -119,7 +135,7 @@ export const presignedGet = async (
     ...addressOf(place, url),
     query,
     // Whoever follows it signs nothing.
-    headers: { 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' },
+    headers: { 'X-Amz-Content-Sha256': 'UNSIGNED-PAYLOAD' },
   })
   const signed = await presign('s3', request, expiresIn)
   const { host } = request.headers
@@ -132,6 +148,6 @@ const addressOf = (
   { hostname }: URL,
 ): Pick<HttpRequest, 'path'> & Partial<HttpRequest> => {
   const key = (Key ?? '').split('/').map(encode).join('/')
-  if (process.env.AWS_ENDPOINT_URL_S3) return { path: `/${Bucket}${Key ? `/${key}` : ''}` }
+  if (process.env.AWS_ENDPOINT_URL_S3) return { path: `/${Bucket}/${key}` }
   return { hostname: `${Bucket}.${hostname}`, path: `/${key}` }
 }
