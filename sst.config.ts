@@ -2,56 +2,100 @@
 
 // Everything that a deployment consists of. What runs, which route it answers and what it may
 // touch stands in `functions/routes.ts`; how that becomes names, variables and permissions, in
-// `lib/deploy/`, where it is tested. SST allows no import at the top of this file.
+// `lib/deploy/`, where it is tested; `infra/` makes what is here by itself. SST allows no import at the
+// top of this file.
 
 type Route = import('./lib/http/route-table.ts').Route
 type RouteTable = import('./lib/http/route-table.ts').RouteTable
 type FunctionSpec = import('./lib/http/route-table.ts').FunctionSpec
 type Variable = import('./lib/deploy/environment.ts').Variable
 type Text = $util.Input<string>
-type Stores = { data: sst.aws.Dynamo; objects: sst.aws.Bucket }
-
-const PRODUCTION = 'production'
-const LOG_RETENTION = '1 month'
+type Stores = import('./infra/stores.ts').Stores
+type Domain = import('./lib/deploy/domain.ts').Domain
 
 export default $config({
-  app: ({ stage }) => ({
-    name: 'espalier',
-    home: 'aws',
-    removal: stage === PRODUCTION ? 'retain' : 'remove',
-    protect: stage === PRODUCTION,
-  }),
+  app: async ({ stage }) => {
+    const { stageOf } = await import('./lib/deploy/stage.ts')
+    const { tagsOf } = await import('./lib/deploy/tags.ts')
+    const { isProduction } = stageOf({ stage })
+    const name = 'espalier'
+    return {
+      name,
+      home: 'aws',
+      removal: isProduction ? 'retain' : 'remove',
+      protect: isProduction,
+      providers: { aws: { defaultTags: { tags: tagsOf({ name, stage }, process.env) } } },
+    }
+  },
 
   async run() {
     const { routeTable } = await import('./functions/routes.ts')
+    const { makeAlarms } = await import('./infra/alarms.ts')
+    const { makeDeadLetters } = await import('./infra/dead-letters.ts')
+    const { makeStores } = await import('./infra/stores.ts')
     const names = await import('./lib/deploy/names.ts')
+    const { optionsOf } = await import('./lib/deploy/options.ts')
     const router = await import('./lib/deploy/router.ts')
     const { KEYRING_SECRETS } = await import('./lib/deploy/secrets.ts')
     const table = await routeTable()
     const { functions: specs, routes, schedules } = table
     const prefix = names.prefixOf($app)
     await refuseWrong(table, prefix)
+    const quota = await concurrencyQuota()
+    const { domain, alarms, ticks, notices } = optionsOf($app, quota)
 
     const { gateway, streams } = router.splitRoutes({ functions: specs, routes })
     const api = await makeApi()
     const linkKeys = new sst.Secret(KEYRING_SECRETS.ESPALIER_LINK_KEYS).value
-    const front = await makeRouter(streams, linkKeys)
+    const front = await makeRouter(streams, { linkKeys, domain })
     front.route('/', api.url, { readTimeout: `${router.API_READ_TIMEOUT_SECONDS} seconds` })
-    const makeFunction = await functionMaker(prefix, await makeStores(), { front, linkKeys })
-    const functions = new Map(specs.map(spec => [spec.name, makeFunction(spec).arn]))
-    const arnOf = (name: string) => functions.get(name) ?? names.noFunction(name)
+    const stores = makeStores(front.url)
+    const deadLetters = makeDeadLetters()
+    const makeFunction = await functionMaker(prefix, stores, {
+      front,
+      linkKeys,
+      deadLetters,
+      ticks,
+    })
+    const functions = new Map(specs.map(spec => [spec.name, makeFunction(spec)]))
+    const arnOf = (name: string) => functions.get(name)?.arn ?? names.noFunction(name)
 
     await makeRoutes(api, gateway, arnOf)
     for (const { name, rateMinutes, functionName } of schedules)
       new sst.aws.CronV2(names.scheduleComponent({ name }), {
         function: arnOf(functionName),
         schedule: rateMinutes === 1 ? 'rate(1 minute)' : `rate(${rateMinutes} minutes)`,
+        // The next one comes soon and does the same; that this one didn't is worth a letter.
+        retries: 0,
+        dlq: deadLetters.arn,
       })
-    await makeStateMachine(prefix, { tick: arnOf('tick'), park: arnOf('park') })
+    const stateMachine = await makeStateMachine(prefix, {
+      tick: arnOf('tick'),
+      park: arnOf('park'),
+    })
+    const watched = { prefix, functions, deadLetters, api, stateMachine, quota, data: stores.data }
+    const topic = alarms.on ? makeAlarms(watched, alarms) : undefined
     const { gatewayReport } = await import('./lib/deploy/group-routes.ts')
-    return { api: front.url, gateway: gatewayReport(table) }
+    return {
+      api: front.url,
+      deadLetters: deadLetters.url,
+      ...(topic ? { alarms: topic.arn } : {}),
+      // Where the domain's DNS is elsewhere, its CNAME leads here.
+      ...(domain?.certificate ? { cname: front.nodes.cdn.nodes.distribution.domainName } : {}),
+      gateway: gatewayReport(table),
+      ...notices,
+    }
   },
 })
+
+/** How many functions the account may run at once here; undefined where that can't be read. */
+const concurrencyQuota = async (): Promise<number | undefined> => {
+  const { CONCURRENCY_QUOTA } = await import('./lib/deploy/concurrency.ts')
+  return aws.servicequotas.getServiceQuota(CONCURRENCY_QUOTA).then(
+    ({ value }) => value,
+    () => undefined,
+  )
+}
 
 /** Says all that would fail later, before anything is made. */
 const refuseWrong = async (table: RouteTable, prefix: string) => {
@@ -75,36 +119,24 @@ const refuseWrong = async (table: RouteTable, prefix: string) => {
   )
 }
 
-const makeStores = async (): Promise<Stores> => {
-  const { INDEXES, PRIMARY_KEY, TTL_ATTRIBUTE } = await import('./lib/data/definition.ts')
-  const keys = [PRIMARY_KEY, ...Object.values(INDEXES)].flatMap(key => Object.values(key))
-  const data = new sst.aws.Dynamo('Data', {
-    fields: Object.fromEntries(keys.map(key => [key, 'string'] as const)),
-    primaryIndex: PRIMARY_KEY,
-    globalIndexes: INDEXES,
-    ttl: TTL_ATTRIBUTE,
-    // What is written can be restored for 35 days: SST has that on, at every stage.
-    deletionProtection: $app.stage === PRODUCTION,
-  })
-  const objects = new sst.aws.Bucket('Objects', {
-    versioning: false,
-    cors: false,
-    transform: { bucket: { forceDestroy: $app.stage !== PRODUCTION } },
-  })
-  return { data, objects }
-}
-
 const makeApi = async () => {
   const { ACCESS_LOG_FORMAT } = await import('./lib/deploy/access-log.ts')
+  const { ROUTE_REQUESTS_AT_ONCE, ROUTE_REQUESTS_PER_SECOND, stageOf } = await import(
+    './lib/deploy/stage.ts'
+  )
   return new sst.aws.ApiGatewayV2('Api', {
     cors: false,
-    accessLog: { retention: LOG_RETENTION },
+    accessLog: { retention: stageOf($app).logRetention },
     transform: {
       stage: args => {
         args.accessLogSettings = $output(args.accessLogSettings).apply(settings => ({
           destinationArn: settings?.destinationArn ?? '',
           format: ACCESS_LOG_FORMAT,
         }))
+        args.defaultRouteSettings = {
+          throttlingRateLimit: ROUTE_REQUESTS_PER_SECOND,
+          throttlingBurstLimit: ROUTE_REQUESTS_AT_ONCE,
+        }
       },
     },
   })
@@ -152,7 +184,11 @@ const makeRoutes = async (
 }
 
 /** Where people come in: nothing is kept on the way, and what streams is reached through it alone. */
-const makeRouter = async (streams: Route[], linkKeys: $util.Output<string>) => {
+const makeRouter = async (
+  streams: Route[],
+  { linkKeys, domain }: { linkKeys: $util.Output<string>; domain: Domain | undefined },
+) => {
+  const { routerDomainOf } = await import('./lib/deploy/domain.ts')
   const { NO_CACHE_POLICY, routerSecretOf, UNCACHED_ERRORS, viewerRequestCode } = await import(
     './lib/deploy/router.ts'
   )
@@ -163,6 +199,7 @@ const makeRouter = async (streams: Route[], linkKeys: $util.Output<string>) => {
   })
   return new sst.aws.Router('Router', {
     protection: 'oac',
+    ...(domain ? { domain: routerDomainOf(domain) } : {}),
     edge: { viewerRequest: { injection } },
     transform: {
       cdn: args => {
@@ -183,8 +220,20 @@ const makeRouter = async (streams: Route[], linkKeys: $util.Output<string>) => {
 const functionMaker = async (
   prefix: string,
   { data, objects }: Stores,
-  { front, linkKeys }: { front: sst.aws.Router; linkKeys: $util.Output<string> },
+  {
+    front,
+    linkKeys,
+    deadLetters,
+    ticks,
+  }: {
+    front: sst.aws.Router
+    linkKeys: $util.Output<string>
+    deadLetters: sst.aws.Queue
+    /** How many ticks run at once at most, where that is limited. */
+    ticks: number | undefined
+  },
 ) => {
+  const { eventRulesOf } = await import('./lib/deploy/dead-letters.ts')
   const { variablesOf } = await import('./lib/deploy/environment.ts')
   const { functionComponent, functionName } = await import('./lib/deploy/names.ts')
   const { permissionsOf } = await import('./lib/deploy/permissions.ts')
@@ -192,6 +241,8 @@ const functionMaker = async (
   const { KEYRING_SECRETS, PROVIDER_SECRETS, SIGN_IN_SECRETS, TRACE_HEADERS_SECRET } = await import(
     './lib/deploy/secrets.ts'
   )
+  const { stageOf } = await import('./lib/deploy/stage.ts')
+  const { logRetention } = stageOf($app)
   const { partition } = aws.getPartitionOutput()
   const { region } = aws.getRegionOutput()
   const { accountId } = aws.getCallerIdentityOutput()
@@ -258,7 +309,9 @@ const functionMaker = async (
       identities: arn('ses', 'identity/'),
       emailSender,
       logGroup: arn('logs', `log-group:/aws/lambda/${name}`),
+      deadLetters: deadLetters.arn,
     })
+    const events = eventRulesOf(spec)
     return new sst.aws.Function(functionComponent(spec), {
       name,
       handler: `functions/${spec.module}.handler`,
@@ -268,8 +321,10 @@ const functionMaker = async (
       timeout: `${spec.timeoutSeconds} seconds`,
       environment: environmentOf(spec),
       permissions: targets.apply(to => permissionsOf(spec, to)),
-      logging: { retention: LOG_RETENTION },
+      logging: { retention: logRetention },
       nodejs: BUILD,
+      ...(events ? { retries: events.retries } : {}),
+      ...(spec.name === 'tick' && ticks !== undefined ? { concurrency: { reserved: ticks } } : {}),
       ...(spec.streams ? streaming(router.streamPath(spec)) : {}),
       // Where Node looks for packages: a bundle's own modules find them there by name.
       copyFiles: (spec.files ?? []).map(file => ({ from: `node_modules/${file}` })),
@@ -279,6 +334,10 @@ const functionMaker = async (
         role: {
           managedPolicyArns: [],
           ...($dev ? {} : { assumeRolePolicy: trustOf('lambda.amazonaws.com') }),
+        },
+        eventInvokeConfig: {
+          maximumEventAgeInSeconds: events?.maxAgeSeconds,
+          destinationConfig: { onFailure: { destination: deadLetters.arn } },
         },
       },
     })
@@ -315,7 +374,7 @@ const makeStateMachine = async (prefix: string, functions: { tick: Text; park: T
       },
     ],
   })
-  new aws.sfn.StateMachine('Workflow', {
+  return new aws.sfn.StateMachine('Workflow', {
     name: stateMachineName(prefix),
     type: 'STANDARD',
     roleArn: role.arn,

@@ -9,6 +9,10 @@ const LABEL = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/
 /** CloudFront takes certificates of this region alone, wherever the rest is deployed. */
 const CERTIFICATE = /^arn:aws(?:-[a-z-]+)?:acm:us-east-1:\d{12}:certificate\/[0-9a-zA-Z-]+$/
 
+/** What a deploy to production says where there is none. */
+export const NO_DOMAIN =
+  'There is no domain: people reach this deployment at CloudFront’s address. A domain that is set later (ESPALIER_DOMAIN) changes the addresses in public links and notices, and the one that the sign-in provider sends people back to.'
+
 /**
  * The domain that ESPALIER_DOMAIN and ESPALIER_DOMAIN_CERTIFICATE ask for, or undefined where none
  * is. INVALID_DEFINITION says what is wrong with either.
@@ -32,6 +36,13 @@ export const readDomain = (environment: Record<string, string | undefined>): Dom
     )
   return { name, certificate }
 }
+
+/**
+ * A domain as SST's Router takes it. Certificate and records are made in Route 53, unless there is a
+ * certificate of a name that is kept elsewhere.
+ */
+export const routerDomainOf = ({ name, certificate }: Domain) =>
+  certificate === undefined ? { name } : { name, cert: certificate, dns: false as const }
 
 const isDomain = (name: string): boolean => {
   const labels = name.split('.')

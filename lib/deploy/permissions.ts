@@ -1,6 +1,7 @@
 import { WAKE_FUNCTION } from '../call/invoke.ts'
 import type { FunctionSpec } from '../http/route-table.ts'
 import { NOTIFY_FUNCTION } from '../notification/announce.ts'
+import { eventRulesOf } from './dead-letters.ts'
 import { type Access, grantsOf } from './grants.ts'
 
 /** What permissions are about, as ARNs and the beginnings of ARNs. */
@@ -16,6 +17,8 @@ export type Targets = {
   emailSender: string
   /** The function's own log group. */
   logGroup: string
+  /** The queue of events that nobody could handle. */
+  deadLetters: string
 }
 
 /** An IAM statement that allows something, as `sst.aws.Function` takes it. */
@@ -42,6 +45,10 @@ export const permissionsOf = (
   ...objectStatements(spec, targets),
   ...objectListStatements(spec, targets),
   ...serviceStatements(spec, targets),
+  // Lambda writes there by the function's role; no code of ours does.
+  ...(eventRulesOf(spec) === undefined
+    ? []
+    : [{ actions: ['sqs:SendMessage'], resources: [targets.deadLetters] }]),
 ]
 
 const rowStatements = (spec: Pick<FunctionSpec, 'reach' | 'tool'>, { table }: Targets) =>

@@ -6,7 +6,7 @@ import { NOTIFY_BATCH, notify } from './announce.ts'
 /** How many times a sweep hands on a batch of each shard; the next one goes on. */
 export const MAX_BATCHES = 10
 /** When a delivery that was handed on is handed on again, where nobody has begun to send it. */
-const AGAIN_MS = 5 * 60_000
+export const HANDED_ON_AGAIN_MS = 5 * 60_000
 
 /**
  * Has what is due delivered: what nobody announced, what is to be tried again, what is told before
@@ -27,7 +27,7 @@ const sendShard = async (shard: number, clock: Clock): Promise<number> => {
     handedOn += due.length
     // One that can't be sent must not keep the others waiting.
     for (const each of due)
-      await postpone(each, isoIn(AGAIN_MS, clock)).catch(error =>
+      await postpone(each, isoIn(HANDED_ON_AGAIN_MS, clock)).catch(error =>
         log('error', 'delivery-not-postponed', { id: each.pk, ...errorFields(error) }),
       )
     if (due.length < NOTIFY_BATCH) break

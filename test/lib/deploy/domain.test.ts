@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { MAX_DOMAIN_CHARS, readDomain } from '../../../lib/deploy/domain.ts'
+import { MAX_DOMAIN_CHARS, readDomain, routerDomainOf } from '../../../lib/deploy/domain.ts'
 
 const certificate =
   'arn:aws:acm:us-east-1:123456789012:certificate/3a958790-8878-4cdc-a396-06d95064'
@@ -55,6 +55,12 @@ describe('the domain of a deploy', () => {
       'in us-east-1',
     )
     expect(() => read('tools.example.com', 'mine')).toThrow('ESPALIER_DOMAIN_CERTIFICATE must be')
+  })
+
+  it('has its records made, unless it comes with a certificate', () => {
+    const name = 'tools.example.com'
+    expect(routerDomainOf({ name })).toEqual({ name })
+    expect(routerDomainOf({ name, certificate })).toEqual({ name, cert: certificate, dns: false })
   })
 
   it('is missed where there is a certificate for one', () => {

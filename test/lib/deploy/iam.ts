@@ -17,6 +17,7 @@ export const targetsOf = (functionName: string): Targets => ({
   identities: `arn:aws:ses:${PLACE}:identity/`,
   emailSender: 'notices@mail.example.org',
   logGroup: `arn:aws:logs:${PLACE}:log-group:/aws/lambda/espalier-test-${functionName}`,
+  deadLetters: `arn:aws:sqs:${PLACE}:espalier-test-dead-letters`,
 })
 
 /** Whether one of the statements allows it all, as IAM decides: half of it from each is not enough. */
