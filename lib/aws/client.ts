@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { trace } from './endpoint.ts'
 import { exchange, type HttpRequest, type HttpResponse } from './http.ts'
+import { repeatedly } from './retry.ts'
 import { ServiceError } from './service-error.ts'
 import { sign } from './sign.ts'
 
@@ -65,31 +65,6 @@ export type Send<Input, Output> = (
   options?: { abortSignal?: AbortSignal },
 ) => Promise<Output>
 
-/** The SDK's: the first wait before a second attempt, and its longest. */
-const BACKOFF_MS = 100
-const MAX_BACKOFF_MS = 20_000
-/** Codes that say "later", beside all of 500 and above. */
-const LATER = [
-  'ProvisionedThroughputExceededException',
-  'RequestLimitExceeded',
-  'RequestTimeout',
-  'SlowDown',
-  'Throttling',
-  'ThrottlingException',
-  'TooManyRequestsException',
-  'TransactionInProgressException',
-]
-const BROKEN = [
-  'EAI_AGAIN',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EPIPE',
-  'ETIMEDOUT',
-]
-
 /** The status of an error that came with one of success. */
 const UNAVAILABLE = 503
 
@@ -126,7 +101,7 @@ export const sender =
     })
     const attempted = within('finalizeRequest', once)
     const { output } = await within('initialize', args =>
-      repeatedly(service.attempts, () => attempted(args)),
+      repeatedly(() => attempted(args), { attempts: service.attempts, signal: abortSignal }),
     )({ input })
     return output as Output
   }
@@ -164,20 +139,3 @@ export const requestTo = (
   ...request,
   headers: { host: request.hostname ?? host, ...headers },
 })
-
-const repeatedly = async <T>(attempts: number, work: () => Promise<T>): Promise<T> => {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work()
-    } catch (error) {
-      if (attempt === attempts || !isTransient(error)) throw error
-      await sleep(Math.random() * Math.min(BACKOFF_MS * 2 ** (attempt - 1), MAX_BACKOFF_MS))
-    }
-  }
-}
-
-const isTransient = (error: unknown): boolean => {
-  if (!(error instanceof Error)) return false
-  if ('$fault' in error) return error.$fault === 'server' || LATER.includes(error.name)
-  return error.name === 'TimeoutError' || BROKEN.includes(String('code' in error ? error.code : ''))
-}

@@ -13,7 +13,7 @@ export const dynamodb = (): Client => {
   client ??= createClient({
     name: 'dynamodb',
     endpoint: () => endpoint('dynamodb', 'DYNAMODB'),
-    attempts: 3,
+    attempts: 4,
     silenceMs: SILENCE_MS,
   })
   return client
