@@ -37,9 +37,9 @@ describe('a config with faults', () => {
           "original => functions => ({ ...original(functions), StartAt: 'Nowhere' })",
         ),
         ...changeText(
-          'sst.config.ts',
-          'ttl: TTL_ATTRIBUTE,',
-          'ttl: TTL_ATTRIBUTE, transform: { table: { pointInTimeRecovery: { enabled: false } } },',
+          'infra/stores.ts',
+          'pointInTimeRecovery: { enabled: isProduction }',
+          'pointInTimeRecovery: { enabled: !isProduction }',
         ),
       },
     })
@@ -54,7 +54,7 @@ describe('a config with faults', () => {
     ['less memory', 'The memory of espalier-ada-park is 128, not 512'],
     ['a wildcard of actions', 'TickRole allows the wildcard dynamodb:*'],
     ['a statement that no reach asks for', 'In the role of tick, the statement'],
-    ['a table without recovery', 'Point-in-time recovery is false'],
+    ['a recovery that costs', 'Point-in-time recovery is true, not false'],
     ['a machine that starts nowhere', 'The state machine is not in AWS’s language'],
   ])('is found out: %s', (_what, problem) => {
     expect(problemsOf(synthesis).join('\n')).toContain(problem)

@@ -11,7 +11,7 @@ import { routeProblems } from './problems/routes.ts'
 import { secretNames, secretProblems } from './problems/secrets.ts'
 import { bucketProblems, tableProblems } from './problems/stores.ts'
 import { machineProblems, scheduleProblems } from './problems/workflow.ts'
-import { ENVIRONMENT, SECRETS, type Stage, synthesisOf } from './stages.ts'
+import { ENVIRONMENT, EXPECTED, SECRETS, type Stage, synthesisOf } from './stages.ts'
 import { lambdas, roles } from './synth/find.ts'
 import type { Synthesis } from './synth/synthesis.ts'
 
@@ -30,6 +30,7 @@ describe.each([
   { stage: 'personal', name: 'ada', emailSender: '' },
 ] as const)('a deploy of $name', ({ stage, name, emailSender }) => {
   const isProduction = stage === 'production'
+  const { logDays, recovers } = EXPECTED[stage]
   const prefix = prefixOf({ name: 'espalier', stage: name })
   const specs = table.functions
   const streams = specs.filter(spec => spec.streams).map(spec => prefix + spec.name)
@@ -40,7 +41,7 @@ describe.each([
   })
 
   it('has each function of the table, with its memory, time, role and logs, and no other', () => {
-    expect(functionProblems(syntheses[stage], { specs, prefix })).toEqual([])
+    expect(functionProblems(syntheses[stage], { specs, prefix, logDays })).toEqual([])
   })
 
   it('answers the routes of the table and no others', () => {
@@ -56,7 +57,7 @@ describe.each([
   })
 
   it('makes the table with its keys, indexes and recovery', () => {
-    expect(tableProblems(syntheses[stage], { isProduction })).toEqual([])
+    expect(tableProblems(syntheses[stage], { isProduction, recovers })).toEqual([])
   })
 
   it('makes a bucket that is open to nobody', () => {
@@ -137,6 +138,7 @@ describe('what a function may do, said by hand', () => {
       'logs:PutLogEvents',
       's3:GetObject',
       's3:PutObject',
+      'sqs:SendMessage',
     ])
     const writes = statementsOf('ToolTimeNow').filter(({ Action }) =>
       Action?.some(action => /^dynamodb:(?:Put|Update)Item$/.test(action)),

@@ -26,12 +26,11 @@ export const ENVIRONMENT = {
 }
 
 const REQUESTS = {
-  /** As it is first deployed for others to use; its handlers are made ready too. */
+  /** As it is first deployed for others to use. */
   production: {
     stage: 'production',
     secrets: SECRETS,
     environment: ENVIRONMENT,
-    builds: true,
   },
   /** What somebody deploys for themselves, with as little as there may be. */
   personal: {
@@ -49,3 +48,9 @@ export const synthesisOf = async (stage: Stage): Promise<Synthesis> => {
   if (!existsSync(file)) writeFileSync(file, JSON.stringify(await synthesize(REQUESTS[stage])))
   return JSON.parse(readFileSync(file, 'utf8')) as Synthesis
 }
+
+/** How long logs are kept, and whether the table can go back in time. */
+export const EXPECTED = {
+  production: { logDays: 30, recovers: true },
+  personal: { logDays: 7, recovers: false },
+} satisfies Partial<Record<Stage, { logDays: number; recovers: boolean }>>

@@ -8,12 +8,11 @@ import { compareLists, differs } from './differs.ts'
 /** https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
 export const MAX_ENVIRONMENT_BYTES = 4_096
 const LOG_GROUP = 'aws:cloudwatch/logGroup:LogGroup'
-const LOG_DAYS = 30
 
 /** What is wrong with the functions of a synthesis: they are those of the table, as it says. */
 export const functionProblems = (
   synthesis: Synthesis,
-  { specs, prefix }: { specs: readonly FunctionSpec[]; prefix: string },
+  { specs, prefix, logDays }: { specs: readonly FunctionSpec[]; prefix: string; logDays: number },
 ): string[] => {
   const made = lambdas(synthesis)
   const roleArns = new Set(roles(synthesis).map(({ arn }) => arn))
@@ -30,7 +29,7 @@ export const functionProblems = (
     }),
     ...made.flatMap(lambda => [
       ...roleProblems(lambda, { made, roleArns }),
-      ...logGroupProblems(synthesis, lambda),
+      ...logGroupProblems(synthesis, { lambda, logDays }),
       ...environmentProblems(lambda),
     ]),
   ]
@@ -60,7 +59,11 @@ const roleProblems = (
     : [`The function ${name} shares its role`]),
 ]
 
-const logGroupProblems = (synthesis: Synthesis, { name, loggingConfig }: Lambda): string[] => {
+const logGroupProblems = (
+  synthesis: Synthesis,
+  { lambda, logDays }: { lambda: Lambda; logDays: number },
+): string[] => {
+  const { name, loggingConfig } = lambda
   const group = all(synthesis, LOG_GROUP).find(
     ({ inputs }) => inputs.name === loggingConfig.logGroup,
   )
@@ -68,7 +71,7 @@ const logGroupProblems = (synthesis: Synthesis, { name, loggingConfig }: Lambda)
     return [`The function ${name} logs to ${loggingConfig.logGroup}, which isn't made here`]
   return [
     ...differs(`The log group of ${name}`, group.inputs.name, `/aws/lambda/${name}`),
-    ...differs(`The log retention of ${name} in days`, group.inputs.retentionInDays, LOG_DAYS),
+    ...differs(`The log retention of ${name} in days`, group.inputs.retentionInDays, logDays),
   ]
 }
 

@@ -14,14 +14,21 @@ const IDLE: Record<string, string> = {
   'aws:dynamodb/table:Table': 'by the request and the byte kept, on demand',
   'aws:iam/role:Role': 'nothing',
   'aws:lambda/function:Function': 'by the request and the second',
+  'aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig': 'nothing',
   'aws:lambda/functionUrl:FunctionUrl': 'nothing',
   'aws:lambda/permission:Permission': 'nothing',
   'aws:s3/bucket:Bucket': 'by the request and the byte kept',
+  'aws:s3/bucketCorsConfiguration:BucketCorsConfiguration': 'nothing',
+  'aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration': 'nothing',
   'aws:s3/bucketObjectv2:BucketObjectv2': 'by the byte kept: the code of functions',
   'aws:s3/bucketPolicy:BucketPolicy': 'nothing',
   'aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock': 'nothing',
+  'aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration':
+    'nothing',
   'aws:scheduler/schedule:Schedule': 'by the run: the sweeper’s, within what is free',
   'aws:sfn/stateMachine:StateMachine': 'by the transition',
+  'aws:sqs/queue:Queue': 'by the request',
+  'aws:sqs/queuePolicy:QueuePolicy': 'nothing',
 }
 
 /** What in a stage might cost while nobody uses it. */

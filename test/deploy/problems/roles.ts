@@ -49,7 +49,7 @@ export const roleProblems = (
         permissionsOf(spec, targets).map(asIam).map(canonical),
       )
     }),
-    ...invokerProblems(made, { prefix }),
+    ...invokerProblems(made, { prefix, queue: queueArn(synthesis) }),
   ]
 }
 
@@ -94,8 +94,11 @@ const attachments = ({ resources }: Synthesis): string[] =>
     .filter(({ type }) => type.startsWith('aws:iam/') && type !== 'aws:iam/role:Role')
     .map(({ type, name }) => `${name} (${type}) gives what no role’s own text says`)
 
-/** Who else invokes functions: the machine its two, the schedule the sweeper. */
-const invokerProblems = (made: Role[], { prefix }: { prefix: string }): string[] => {
+/** Who else invokes functions: the machine its two; the schedule the sweeper, and says if it can't. */
+const invokerProblems = (
+  made: Role[],
+  { prefix, queue }: { prefix: string; queue: string },
+): string[] => {
   const arnOf = (name: string) => `arn:aws:lambda:${REGION}:${ACCOUNT}:function:${prefix}${name}`
   const invokes = (names: string[]) => [
     { Effect: 'Allow', Action: ['lambda:InvokeFunction'], Resource: names.map(arnOf) },
@@ -107,7 +110,10 @@ const invokerProblems = (made: Role[], { prefix }: { prefix: string }): string[]
       statements('WorkflowRole'),
       invokes(['tick', 'park']),
     ),
-    ...differs('What the schedule may do', statements('SweepScheduleRole'), invokes(['sweep'])),
+    ...differs('What the schedule may do', statements('SweepScheduleRole'), [
+      ...invokes(['sweep']),
+      { Effect: 'Allow', Action: ['sqs:SendMessage'], Resource: [queue] },
+    ]),
   ]
 }
 
@@ -126,8 +132,12 @@ const targetsOf = (
     identities: arn('ses', 'identity/'),
     emailSender,
     logGroup: arn('logs', `log-group:/aws/lambda/${functionName(prefix, spec)}`),
+    deadLetters: queueArn(synthesis),
   }
 }
+
+const queueArn = (synthesis: Synthesis): string =>
+  String(one(synthesis, 'aws:sqs/queue:Queue', 'DeadLettersQueue').state.arn)
 
 const asIam = ({ actions, resources, conditions }: Statement): IamStatement => ({
   Effect: 'Allow',

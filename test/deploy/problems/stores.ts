@@ -29,7 +29,7 @@ const Table = z.object({
 
 export const tableProblems = (
   synthesis: Synthesis,
-  { isProduction }: { isProduction: boolean },
+  { isProduction, recovers }: { isProduction: boolean; recovers: boolean },
 ): string[] => {
   const table = Table.parse(one(synthesis, 'aws:dynamodb/table:Table').inputs)
   const keys = ['pk', 'sk', ...INDEX_NAMES.flatMap(name => [`${name}pk`, `${name}sk`])]
@@ -53,7 +53,7 @@ export const tableProblems = (
     ),
     ...differs('The table’s TTL', table.ttl, { attributeName: 'ttl', enabled: true }),
     ...differs('How the table is billed', table.billingMode, 'PAY_PER_REQUEST'),
-    ...differs('Point-in-time recovery', table.pointInTimeRecovery?.enabled ?? false, true),
+    ...differs('Point-in-time recovery', table.pointInTimeRecovery?.enabled ?? false, recovers),
     ...differs(
       'The table’s protection from deletion',
       table.deletionProtectionEnabled ?? false,

@@ -40,6 +40,15 @@ const SOURCES: Record<string, (inputs: Record<string, unknown>) => Record<string
     arn: arnOf('iam', 'user/deployer', { region: '' }),
     userId: 'AIDAEXAMPLE',
   }),
+  // What an account has that AWS has raised nothing for, and is no longer new.
+  'aws:servicequotas/getServiceQuota:getServiceQuota': inputs => ({
+    ...inputs,
+    id: `${inputs.serviceCode}/${inputs.quotaCode}`,
+    quotaName: 'Concurrent executions',
+    value: 1_000,
+    defaultValue: 1_000,
+    adjustable: true,
+  }),
   'aws:iam/getPolicyDocument:getPolicyDocument': inputs => {
     const json = policyDocument((inputs.statements as Statement[] | undefined) ?? [])
     return { ...inputs, id: 'policy', json, minifiedJson: json }
