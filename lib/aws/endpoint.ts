@@ -23,10 +23,13 @@ export const trace = (): Record<string, string> => {
 
 /** Where a service is reached: at `AWS_ENDPOINT_URL_<VARIABLE>`, or at AWS's own address. */
 export const endpoint = (host: string, variable: string): URL =>
-  new URL(process.env[`AWS_ENDPOINT_URL_${variable}`] ?? `https://${host}.${region()}.${suffix()}`)
+  new URL(process.env[`AWS_ENDPOINT_URL_${variable}`] || `https://${host}.${region()}.${suffix()}`)
 
-/** China's regions have a domain of their own. */
-const suffix = () => (region().startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com')
+/** China's regions have a domain of their own, and so have those of Europe's own cloud. */
+const suffix = () => {
+  if (region().startsWith('cn-')) return 'amazonaws.com.cn'
+  return region().startsWith('eusc-') ? 'amazonaws.eu' : 'amazonaws.com'
+}
 
 const environment = (names: string[], how: string): string => {
   for (const name of names) {

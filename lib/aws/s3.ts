@@ -142,12 +142,15 @@ export const presignedGet = async (
   return `${signed.protocol}//${host}${signed.path}${queryString(signed.query)}`
 }
 
-/** At AWS the bucket is a part of the host; an endpoint of one's own has it in the path. */
+/**
+ * At AWS the bucket is a part of the host; an endpoint of one's own has it in the path. So has AWS
+ * one with a dot in its name, for which its certificates are not.
+ */
 const addressOf = (
   { Bucket, Key }: { Bucket: string; Key?: string },
   { hostname }: URL,
 ): Pick<HttpRequest, 'path'> & Partial<HttpRequest> => {
   const key = (Key ?? '').split('/').map(encode).join('/')
-  if (process.env.AWS_ENDPOINT_URL_S3) return { path: `/${Bucket}/${key}` }
+  if (process.env.AWS_ENDPOINT_URL_S3 || Bucket.includes('.')) return { path: `/${Bucket}/${key}` }
   return { hostname: `${Bucket}.${hostname}`, path: `/${key}` }
 }

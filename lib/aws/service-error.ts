@@ -15,7 +15,8 @@ export class ServiceError extends Error {
   readonly $metadata: { httpStatusCode: number; requestId?: string | undefined }
 
   constructor({ code, message, status, requestId, details = {} }: Answer) {
-    super(message)
+    // Below its first line, the message about a signature has all that was signed: a session's token.
+    super(message.split('\n', 1)[0])
     Object.assign(this, details)
     this.name = code
     this.$fault = status >= 500 ? 'server' : 'client'
