@@ -6,6 +6,7 @@ import { sendEmail } from '../../../lib/aws/ses.ts'
 import * as stepFunctions from '../../../lib/aws/step-functions.ts'
 import { outcomeOf } from './outcome.ts'
 import { sdk } from './sdk.ts'
+import { errors, json, requestId } from './service-errors.ts'
 import { item } from './values.ts'
 import { environmentAt, type Reaction, startWire, type Wire } from './wire.ts'
 
@@ -51,105 +52,8 @@ const both = async (name: Name, reaction: Reaction) => {
   return { own, other: await outcomeOf(commands[name].theirs) }
 }
 
-const DYNAMODB = 'com.amazonaws.dynamodb.v20120810#'
-const requestId = { 'x-amzn-requestid': 'AQ1' }
-const json = (body: object) => JSON.stringify(body)
-
-const errors: { what: string; name: Name; reaction: Reaction; code: string }[] = [
-  {
-    what: 'a code behind a namespace, with the item that a condition failed on',
-    name: 'putItem',
-    reaction: {
-      status: 400,
-      headers: requestId,
-      body: json({
-        __type: `${DYNAMODB}ConditionalCheckFailedException`,
-        message: 'The conditional request failed',
-        Item: { pk: { S: 'a' }, B: { B: 'AAEC' }, BS: { BS: ['AA==', ''] }, deep: { M: {} } },
-      }),
-    },
-    code: 'ConditionalCheckFailedException',
-  },
-  {
-    what: 'the reasons of a cancelled transaction',
-    name: 'transactWriteItems',
-    reaction: {
-      status: 400,
-      headers: requestId,
-      body: json({
-        __type: `${DYNAMODB}TransactionCanceledException`,
-        Message: 'Transaction cancelled, please refer cancellation reasons',
-        CancellationReasons: [
-          { Code: 'None' },
-          {
-            Code: 'ConditionalCheckFailed',
-            Message: 'The conditional request failed',
-            Item: { pk: { S: 'a' }, bytes: { B: '/+8=' } },
-          },
-          { Code: 'TransactionConflict', Message: 'Transaction is ongoing for the item' },
-        ],
-      }),
-    },
-    code: 'TransactionCanceledException',
-  },
-  {
-    what: 'a code without a namespace',
-    name: 'startExecution',
-    reaction: { status: 400, body: json({ __type: 'ExecutionAlreadyExists', message: 'There.' }) },
-    code: 'ExecutionAlreadyExists',
-  },
-  {
-    what: 'a code that no class of the SDK has',
-    name: 'getItem',
-    reaction: {
-      status: 400,
-      body: json({ __type: 'com.amazon.coral.validate#ValidationException', message: 'No.' }),
-    },
-    code: 'ValidationException',
-  },
-  {
-    what: 'a code in a header, with an address behind it',
-    name: 'invoke',
-    reaction: {
-      status: 404,
-      headers: {
-        ...requestId,
-        'x-amzn-errortype': 'ResourceNotFoundException:http://internal.amazon.com/coral/lambda/',
-      },
-      body: json({ Message: 'Function not found', Type: 'User' }),
-    },
-    code: 'ResourceNotFoundException',
-  },
-  {
-    what: 'a code in a header, and another in the body',
-    name: 'sendEmail',
-    reaction: {
-      status: 400,
-      headers: { 'x-amzn-errortype': 'MessageRejected' },
-      body: json({ __type: 'Other', message: 'Email address is not verified.' }),
-    },
-    code: 'MessageRejected',
-  },
-  {
-    what: 'a code in the body alone',
-    name: 'sendEmail',
-    reaction: { status: 429, body: json({ code: 'TooManyRequestsException', message: 'Later.' }) },
-    code: 'TooManyRequestsException',
-  },
-  {
-    what: 'a fault of the service',
-    name: 'getItem',
-    reaction: {
-      status: 500,
-      headers: requestId,
-      body: json({ __type: `${DYNAMODB}InternalServerError`, message: 'Internal.' }),
-    },
-    code: 'InternalServerError',
-  },
-]
-
 test.each(errors)('an error with $what is the one that the SDK makes of it', async row => {
-  const { own, other } = await both(row.name, row.reaction)
+  const { own, other } = await both(row.command, row.reaction)
   expect(own).toEqual(other)
   expect(own.error).toMatchObject({ name: row.code })
 })
