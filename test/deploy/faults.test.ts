@@ -103,14 +103,14 @@ describe.concurrent('a deploy stops, and says why,', () => {
 
   it('where a handler doesn’t bundle', async () => {
     const replaced = withHandler('broken', "export { handler } from './not-there.ts'\n")
-    const errors = await errorsOf({ replaced, builds: true })
+    const errors = await errorsOf({ replaced, builds: 'all' })
     expect(errors).toContain('Could not resolve "./not-there.ts"')
     expect(errors).toMatch(/broken\.ts:1/)
   })
 
   it('where a module exports no handler', async () => {
     const replaced = withHandler('nameless', 'export const other = () => undefined\n')
-    expect(await errorsOf({ replaced, builds: true })).toMatch(
+    expect(await errorsOf({ replaced, builds: 'all' })).toMatch(
       /nameless.+exports no (?:function )?"handler"/,
     )
   })

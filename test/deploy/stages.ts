@@ -31,6 +31,7 @@ const REQUESTS = {
     stage: 'production',
     secrets: SECRETS,
     environment: ENVIRONMENT,
+    builds: 'given',
   },
   /** What somebody deploys for themselves, with as little as there may be. */
   personal: {

@@ -35,10 +35,11 @@ export const createBuilds = ({
   const lookAt = async (input: BuildInput) => {
     const { handler, bundle } = input
     if (bundle) {
-      const errors = request.builds ? await tryOnce(path.resolve(root, bundle), handler) : []
+      const errors =
+        request.builds !== 'none' ? await tryOnce(path.resolve(root, bundle), handler) : []
       return { handler, out: bundle, errors, sourcemaps: [] }
     }
-    if (request.builds) return inTurn(() => builder(input))
+    if (request.builds === 'all') return inTurn(() => builder(input))
     // The folder that is zipped must be there, and be small.
     const isThere = handlerFile(root, handler) !== undefined
     return {

@@ -11,8 +11,8 @@ export type Request = {
   environment: Record<string, string>
   /** Other contents of files, by their path from the root: nothing is written there. */
   replaced: Record<string, string>
-  /** Whether handlers are bundled, or tried out where the config bundles them, as a deploy does. */
-  builds: boolean
+  /** Which handlers are made ready: those whose folder the config gives are tried, all others bundled. */
+  builds: 'none' | 'given' | 'all'
 }
 
 export type Reference = { type: string; name: string }

@@ -20,7 +20,7 @@ export const synthesize = (asked: Pick<Request, 'stage'> & Partial<Request>): Pr
       secrets: {},
       environment: {},
       replaced: {},
-      builds: false,
+      builds: 'none' as const,
       ...asked,
     }
     const work = mkdtempSync(path.join(os.tmpdir(), 'synth-'))
