@@ -19,10 +19,14 @@ beforeAll(async () => {
 afterAll(() => wire.close())
 beforeEach(() => {
   for (const [name, value] of Object.entries(environmentAt(wire.url))) vi.stubEnv(name, value)
-  vi.stubEnv('AWS_MAX_ATTEMPTS', '1')
+  // What is tried again is so at once.
+  vi.spyOn(Math, 'random').mockReturnValue(0)
   theirs = sdk()
 })
-afterEach(() => vi.unstubAllEnvs())
+afterEach(() => {
+  vi.unstubAllEnvs()
+  vi.restoreAllMocks()
+})
 
 const key = { TableName: 'app-table', Key: { pk: { S: 'a' } } }
 const put = { TableName: 'app-table', Item: { pk: { S: 'a' } } }

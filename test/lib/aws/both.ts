@@ -63,10 +63,14 @@ const meaningOf = (body: Buffer, headers: Recorded['headers']): unknown => {
   const [, format] = STRUCTURED.exec(headers['content-type'] ?? '') ?? []
   if (format === 'json' || format === 'x-amz-json-1.0') return JSON.parse(text)
   if (format !== 'xml') return body.toString('base64')
-  return text
-    .replace(/^<\?xml[^>]*\?>/, '')
-    .split(/(<[^>]*>)/)
-    .map(part => (part.startsWith('<') ? part : unescaped(part)))
+  return (
+    text
+      .replace(/^<\?xml[^>]*\?>/, '')
+      // Whoever reads XML takes every end of a line for the same, unless it is escaped.
+      .replace(/\r\n?/g, '\n')
+      .split(/(<[^>]*>)/)
+      .map(part => (part.startsWith('<') ? part : unescaped(part)))
+  )
 }
 
 const STRUCTURED = /^application\/(json|x-amz-json-1\.0|xml)$/
