@@ -242,6 +242,7 @@ const functionMaker = async (
     './lib/deploy/secrets.ts'
   )
   const { stageOf } = await import('./lib/deploy/stage.ts')
+  const { codeOf, allowed } = await bundler()
   const { logRetention } = stageOf($app)
   const { partition } = aws.getPartitionOutput()
   const { region } = aws.getRegionOutput()
@@ -314,15 +315,14 @@ const functionMaker = async (
     const events = eventRulesOf(spec)
     return new sst.aws.Function(functionComponent(spec), {
       name,
-      handler: `functions/${spec.module}.handler`,
+      ...codeOf(spec),
       runtime: 'nodejs24.x',
       architecture: 'arm64',
       memory: `${spec.memoryMb} MB`,
       timeout: `${spec.timeoutSeconds} seconds`,
       environment: environmentOf(spec),
-      permissions: targets.apply(to => permissionsOf(spec, to)),
+      permissions: targets.apply(to => allowed(spec, permissionsOf(spec, to))),
       logging: { retention: logRetention },
-      nodejs: BUILD,
       ...(events ? { retries: events.retries } : {}),
       ...(spec.name === 'tick' && ticks !== undefined ? { concurrency: { reserved: ticks } } : {}),
       ...(spec.streams ? streaming(router.streamPath(spec)) : {}),
@@ -345,14 +345,27 @@ const functionMaker = async (
 }
 
 /**
- * Small and quick to start: what is imported when it is used stays in files of its own, so that a
- * tick's start reads 0.9 MB of 3; packages that ship ES modules are bundled from those. Of
- * esbuild's own options SST forwards only some, and these are among them.
+ * What functions run, and what that can come to ask for. A deploy uploads what `npm run bundles`
+ * makes; `sst dev` bundles the same handlers itself, as they change.
  */
-const BUILD = {
-  minify: true,
-  splitting: true,
-  esbuild: { mainFields: ['module', 'main'], conditions: ['module'] },
+const bundler = async () => {
+  const { narrowed } = await import('./lib/deploy/narrow.ts')
+  const { BUNDLES, prepareBundles } = await import('./lib/deploy/prepare-bundles.ts')
+  type Statements = Parameters<typeof narrowed>[0]
+  if ($dev)
+    return {
+      codeOf: ({ module }: FunctionSpec) => ({ handler: `functions/${module}.handler` }),
+      allowed: (_: FunctionSpec, statements: Statements) => [...statements],
+    }
+  const bundles = await prepareBundles($cli.paths.root)
+  return {
+    codeOf: ({ module }: FunctionSpec) => ({
+      bundle: `${BUNDLES}/${module}`,
+      handler: 'index.handler',
+    }),
+    allowed: ({ module }: FunctionSpec, statements: Statements) =>
+      narrowed(statements, bundles[module]?.actions ?? []),
+  }
 }
 
 const stateMachineName = (prefix: string) => `${prefix}workflow`

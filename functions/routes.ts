@@ -168,6 +168,8 @@ export const routeTable = async (): Promise<RouteTable> => {
         reach: [
           'floor',
           ...operation.touches,
+          // What an operation brings to its end is told of at once, as what a person does.
+          ...(operation.touches.includes('workflow') ? (['announce'] as const) : []),
           ...(isLong(operation) ? (['itself'] as const) : []),
         ] as const,
         memoryMb: operation.memoryMb,

@@ -5,9 +5,6 @@ import { type Content, contentOf, sendContent } from '../../lib/http/content.ts'
 import { endpoint } from '../../lib/http/endpoint.ts'
 import type { OpenApiDocument } from '../../lib/http/openapi/document.ts'
 import { anyone } from '../../lib/http/public-access.ts'
-import { allTools } from '../../lib/tool/registry.ts'
-import { tools } from '../tools/index.ts'
-import { allEndpoints } from './index.ts'
 
 export const endpoints = {
   getOpenApi: endpoint(
@@ -40,16 +37,9 @@ const contentFor = (origin: string): Promise<Content> => {
 }
 
 const write = async (origin: string): Promise<Content> => {
-  document ??= build()
+  document ??= import('./openapi/build.ts').then(({ build }) => build())
   const whole = { ...(await document), servers: [{ url: origin }] }
   return contentOf('application/json', Buffer.from(JSON.stringify(whole)))
-}
-
-/** What makes it is loaded with the first request: a deploy only reads which routes there are. */
-const build = async (): Promise<OpenApiDocument> => {
-  const { openApiDocument } = await import('../../lib/http/openapi/document.ts')
-  const [all, declared] = await Promise.all([allEndpoints(), allTools(tools)])
-  return openApiDocument({ endpoints: all, tools: declared })
 }
 
 /** A gateway's own address, which is behind the one that people use. */

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { ToolCall } from '../../lib/call/tool-call.ts'
 import { decodePlace, encodePlace } from '../../lib/data/cursor.ts'
+import { deleteObjects } from '../../lib/data/remove-objects.ts'
 import { anyKey, governingUser } from '../../lib/http/access.ts'
 import { runnableAgent } from '../../lib/http/agent-access.ts'
 import { appOf, handlerOf } from '../../lib/http/app.ts'
@@ -79,6 +80,7 @@ export const endpoints = {
         agent,
         prompt: body.prompt,
         requestHash,
+        discard: deleteObjects,
         startedBy: caller.id,
       })
       await nameSubject(task)

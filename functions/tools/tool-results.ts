@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { cut } from '../../lib/core/clip.ts'
-import { AppError, notFound } from '../../lib/core/errors.ts'
+import { AppError } from '../../lib/core/errors.ts'
 import { serve } from '../../lib/http/serve.ts'
 import { defineTool } from '../../lib/tool/define.ts'
 
@@ -27,6 +27,7 @@ export const tool = defineTool({
       touches: ['results'],
       describe: ({ full_output, offset }) => `Read ${full_output} from character ${offset}`,
       execute: async ({ parameters: { full_output, offset, max_chars }, agent }) => {
+        const { readResult } = await import('./tool-results/read.ts')
         const text = await readResult(full_output, agent.id)
         if (offset > text.length)
           throw new AppError(
@@ -46,21 +47,3 @@ export const tool = defineTool({
 })
 
 export const handler = serve(tool)
-
-/** The whole text of a result of one of the agent's own calls, or NOT_FOUND. */
-const readResult = async (name: string, agentId: string): Promise<string> => {
-  const { callOfKept, readKept } = await import('../../lib/call/kept-result.ts')
-  const { getCall } = await import('../../lib/call/tool-call.ts')
-  const callId = callOfKept(name)
-  const call = callId && (await getCall(callId))
-  const bytes = call?.agentId === agentId ? await readKept(name) : undefined
-  if (!bytes) throw notFound('result', name)
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    throw new AppError(
-      'VALIDATION_ERROR',
-      `The result has ${bytes.byteLength} bytes that are no text; a person can open it.`,
-    )
-  }
-}

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Id, idOf } from '../core/ids.ts'
+import { getObject, headObject, putObject } from '../data/objects.ts'
 
 /** What a kept result is called: the key of its object. */
 const NAME = /^results\/(call_[0-9A-Z]{26})\/([0-9a-f]{64})$/
@@ -14,7 +15,6 @@ export const keepResult = async (
   contentType: string,
 ): Promise<string> => {
   const name = keptName(callId, createHash('sha256').update(body).digest('hex'))
-  const { putObject } = await import('../data/objects.ts')
   await putObject(name, body, contentType)
   return name
 }
@@ -27,12 +27,8 @@ export const callOfKept = (name: string): Id<'call'> | undefined =>
 
 /** The media type of a kept result, or undefined where there is none. */
 export const typeOfKept = async (name: string): Promise<string | undefined> => {
-  const { headObject } = await import('../data/objects.ts')
   return (await headObject(name))?.contentType.split(';')[0]
 }
 
 /** The bytes of a kept result, or undefined where there are none. */
-export const readKept = async (name: string): Promise<Uint8Array | undefined> => {
-  const { getObject } = await import('../data/objects.ts')
-  return getObject(name)
-}
+export const readKept = (name: string): Promise<Uint8Array | undefined> => getObject(name)

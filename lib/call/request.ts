@@ -14,7 +14,6 @@ import type { Tool } from '../tool/define.ts'
 import { sha256 } from './digest.ts'
 import { elapse } from './elapse.ts'
 import { admit, gateKeys } from './gate.ts'
-import { invokeOperation } from './invoke.ts'
 import { nameCall } from './name-call.ts'
 import { proposeCall } from './propose.ts'
 import { mayStart, startOf } from './receipt.ts'
@@ -153,6 +152,7 @@ const both = (one: table.Found, other: table.Found): table.Found => ({
 
 /** Has a long call run by the function that also took the request; whoever asked looks later. */
 const sendOff = async (call: ToolCall): Promise<ToolCall> => {
+  const { invokeOperation } = await import('./invoke.ts')
   await invokeOperation(call)
   return call
 }

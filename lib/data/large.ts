@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { AppError } from '../core/errors.ts'
+import { getObject, putObject } from './objects.ts'
 
 /**
  * A value that may be longer than an item can hold: its JSON in the item itself, or in the bucket.
@@ -30,7 +31,6 @@ export const storeLarge = async (owner: string, value: unknown): Promise<Large> 
   const bytes = Buffer.byteLength(json)
   if (bytes <= MAX_INLINE_BYTES) return { json }
   const objectKey = `large/${owner}/${createHash('sha256').update(json).digest('hex')}`
-  const { putObject } = await objects()
   await putObject(objectKey, json, 'application/json')
   return { objectKey, bytes }
 }
@@ -38,7 +38,6 @@ export const storeLarge = async (owner: string, value: unknown): Promise<Large> 
 /** The value again, checked by its schema. */
 export const loadLarge = async <T>(schema: z.ZodType<T>, large: Large): Promise<T> => {
   if ('json' in large) return schema.parse(JSON.parse(large.json))
-  const { getObject } = await objects()
   const bytes = await getObject(large.objectKey)
   if (!bytes) throw new AppError('INTERNAL', `The object ${large.objectKey} is missing.`)
   return schema.parse(JSON.parse(Buffer.from(bytes).toString()))
@@ -47,6 +46,3 @@ export const loadLarge = async <T>(schema: z.ZodType<T>, large: Large): Promise<
 /** How long a value is, in bytes of JSON, without loading it. */
 export const bytesOf = (large: Large): number =>
   'json' in large ? Buffer.byteLength(large.json) : large.bytes
-
-/** The S3 client is loaded with the first long value: most functions never meet one. */
-const objects = () => import('./objects.ts')

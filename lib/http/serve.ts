@@ -11,6 +11,10 @@ export type OperationHandler = (event: unknown, context: unknown) => Promise<unk
 export const serve =
   (tool: Tool): OperationHandler =>
   async (event, context) => {
-    const { handleEvent } = await import('./operation.ts')
-    return handleEvent(tool, event, context)
+    if (typeof event === 'object' && event !== null && 'callId' in event) {
+      const { runById } = await import('./stored-operation.ts')
+      return runById(tool, event, context)
+    }
+    const { runByRequest } = await import('./operation.ts')
+    return runByRequest(tool, event, context)
   }

@@ -32,6 +32,8 @@ export type NewTask = {
   /** Where it stands in a tree; absent, it is a root of its own. */
   place?: Pick<Task, 'rootId' | 'parentId' | 'lineage' | 'depth' | 'spawn' | 'slots'>
   requestHash?: string
+  /** Removes objects: few of those who make tasks may. */
+  discard?: (objectKeys: string[]) => Promise<void>
   /** Who asks for it: a user's or an agent's id. */
   startedBy?: string
 }
@@ -49,6 +51,7 @@ export const createTask = async (
     prompt,
     place = { rootId: id, lineage: [], depth: 0 },
     requestHash,
+    discard,
     startedBy,
   }: NewTask,
   clock: Clock = systemClock,
@@ -108,10 +111,7 @@ export const createTask = async (
   // The first write is the task's own: where that could be made, it is the source that has ended.
   if (outcome.failed.includes(0)) return { task: await getTask(id), created: false }
   if (source) throw new AppError('INVALID_STATE', 'The task has ended and starts nothing any more.')
-  if ('objectKey' in row.message) {
-    const { deleteObjects } = await import('../data/objects.ts')
-    await deleteObjects([row.message.objectKey])
-  }
+  if ('objectKey' in row.message) await discard?.([row.message.objectKey])
   throw new AppError(
     'INVALID_STATE',
     `This request has made the task ${id}, which was deleted. To start another, use a new Idempotency-Key.`,

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { callKey } from '../call/tool-call.ts'
 import type { Id } from '../core/ids.ts'
+import { removeObjects } from '../data/remove-objects.ts'
 import * as table from '../data/table.ts'
 import { isOfRemains, Part, partKey } from '../task/remains.ts'
 import { getTasks, taskKey } from '../task/task.ts'
@@ -62,6 +63,5 @@ const noteRunning = async (key: table.Key, ids: Id<'call'>[]): Promise<Id<'call'
 }
 
 const clearObjects = async (prefix: string): Promise<void> => {
-  const { removeObjects } = await import('../data/objects.ts')
   await removeObjects(prefix)
 }

@@ -1,6 +1,5 @@
-import path from 'node:path'
 import { tools } from '../../functions/tools/index.ts'
-import { BARE, type Measured, measureFunctions, type Subject } from './functions-stage.ts'
+import { BARE, type Measured, measureFunctions, request, type Subject } from './functions-stage.ts'
 import { median } from './process.ts'
 
 /** What each built-in is asked first; of the others, only the import is measured. */
@@ -18,12 +17,11 @@ export const measureBuiltIns = async ({ rounds }: { rounds: number }) => {
     const first = FIRST_CALLS[name]
     return {
       name,
-      entry: path.join(
-        import.meta.dirname,
-        `../../functions/tools/${name.replaceAll('_', '-')}.ts`,
-      ),
+      entry: { module: `tools/${name.replaceAll('_', '-')}` },
       ...(first && {
-        call: { path: `/api/v1/tools/${name}/operations/${first.operation}`, body: first.body },
+        event: request('POST', `/api/v1/tools/${name}/operations/${first.operation}`, {
+          body: first.body,
+        }),
       }),
     }
   })

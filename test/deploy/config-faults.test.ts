@@ -24,11 +24,13 @@ describe('a config with faults', () => {
           }`,
         ),
         ...wrapExport(
-          'lib/deploy/permissions.ts',
-          'permissionsOf',
-          `original => (spec, targets) => [
-            ...original(spec, targets),
-            ...(spec.name === 'tick' ? [{ actions: ['dynamodb:*'], resources: [targets.table] }] : []),
+          'lib/deploy/narrow.ts',
+          'narrowed',
+          `original => (statements, actions) => [
+            ...original(statements, actions),
+            ...(statements.some(({ resources }) => resources.some(each => each.endsWith('tool-*')))
+              ? [{ actions: ['dynamodb:*'], resources: ['arn:aws:dynamodb:::table/*'] }]
+              : []),
           ]`,
         ),
         ...wrapExport(

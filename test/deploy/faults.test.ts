@@ -1,16 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import os from 'node:os'
-import path from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { SECRETS } from './stages.ts'
 import { changeText, type Replaced, wrapExport } from './synth/change.ts'
 import type { Request } from './synth/synthesis.ts'
-import { ROOT, synthesize } from './synth/synthesize.ts'
+import { synthesize } from './synth/synthesize.ts'
 
 // What is wrong before anything is made: a deploy says which and why, all by itself.
-
-const folder = mkdtempSync(path.join(os.tmpdir(), 'handlers-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** A deploy by somebody whose secrets are set, but for what is asked. */
 const errorsOf = async (asked: Partial<Request>): Promise<string> => {
@@ -26,22 +20,6 @@ const withTable = (code: string): Replaced =>
     'routeTable',
     `original => async () => { const table = await original(); ${code} }`,
   )
-
-/** A table of no more than a deploy needs, with one function whose module is what it is given. */
-const withHandler = (name: string, source: string): Replaced => {
-  const moduleOf = (file: string, text: string) => {
-    writeFileSync(path.join(folder, `${file}.ts`), text)
-    return JSON.stringify(path.relative(path.join(ROOT, 'functions'), path.join(folder, file)))
-  }
-  const sound = moduleOf('sound', 'export const handler = () => undefined\n')
-  return withTable(`
-    const needed = table.functions
-      .filter(({ name }) => ['tick', 'park', 'sweep'].includes(name))
-      .map(spec => ({ ...spec, module: ${sound} }))
-    const added = { ...needed[0], name: '${name}', reach: [], module: ${moduleOf(name, source)} }
-    return { functions: [...needed, added], routes: [], schedules: table.schedules }
-  `)
-}
 
 describe.concurrent('a deploy stops, and says why,', () => {
   it('without its secrets: it names each, with the command that sets it', async () => {
@@ -101,18 +79,13 @@ describe.concurrent('a deploy stops, and says why,', () => {
     )
   })
 
-  it('where a handler doesn’t bundle', async () => {
-    const replaced = withHandler('broken', "export { handler } from './not-there.ts'\n")
-    const errors = await errorsOf({ replaced, builds: 'all' })
-    expect(errors).toContain('Could not resolve "./not-there.ts"')
-    expect(errors).toMatch(/broken\.ts:1/)
-  })
-
-  it('where a module exports no handler', async () => {
-    const replaced = withHandler('nameless', 'export const other = () => undefined\n')
-    expect(await errorsOf({ replaced, builds: 'all' })).toMatch(
-      /nameless.+exports no (?:function )?"handler"/,
+  it('where the bundler does, in its words', async () => {
+    const replaced = wrapExport(
+      'lib/deploy/prepare-bundles.ts',
+      'prepareBundles',
+      "() => async () => { throw new AppError('INVALID_DEFINITION', 'functions/tools/dice.ts exports no handler') }",
     )
+    expect(await errorsOf({ replaced })).toContain('functions/tools/dice.ts exports no handler')
   })
 
   it('where sst.config.ts imports at its top, which SST forbids', async () => {

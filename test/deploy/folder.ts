@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import type { TestProject } from 'vitest/node'
+import { prepareBundles } from '../../lib/deploy/prepare-bundles.ts'
+import { ROOT } from './synth/synthesize.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -10,7 +12,9 @@ declare module 'vitest' {
   }
 }
 
-export const setup = ({ provide }: TestProject) => {
+/** Bundles what is deployed, as a deploy has it done, once for all syntheses. */
+export const setup = async ({ provide }: TestProject) => {
+  await prepareBundles(ROOT)
   const folder = mkdtempSync(path.join(os.tmpdir(), 'syntheses-'))
   provide('syntheses', folder)
   return () => rmSync(folder, { recursive: true, force: true })

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { REGION } from './account.ts'
+import { type Replaced, wrapExport } from './change.ts'
 import type { Request, Synthesis } from './synthesis.ts'
 import { createTurns } from './turns.ts'
 
@@ -19,9 +20,9 @@ export const synthesize = (asked: Pick<Request, 'stage'> & Partial<Request>): Pr
       dev: false,
       secrets: {},
       environment: {},
-      replaced: {},
       builds: 'none' as const,
       ...asked,
+      replaced: { ...bundledBefore(), ...asked.replaced },
     }
     const work = mkdtempSync(path.join(os.tmpdir(), 'synth-'))
     // Where the CLI puts it too: packages are found from there.
@@ -37,6 +38,14 @@ export const synthesize = (asked: Pick<Request, 'stage'> & Partial<Request>): Pr
   })
 
 const inTurn = createTurns(AT_ONCE)
+
+/** The bundles of a run are made before it: two that make them at once would be in each other's way. */
+const bundledBefore = (): Replaced =>
+  wrapExport(
+    'lib/deploy/prepare-bundles.ts',
+    'prepareBundles',
+    "() => async root => JSON.parse(await readFile(path.join(root, BUNDLES, MANIFEST), 'utf8'))",
+  )
 
 const runIn = ({
   work,

@@ -1,11 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import {
-  deleteObjects,
-  getObject,
-  MAX_KEYS,
-  putObject,
-  removeObjects,
-} from '../../../lib/data/objects.ts'
+import { getObject, putObject } from '../../../lib/data/objects.ts'
+import { deleteObjects, MAX_KEYS, removeObjects } from '../../../lib/data/remove-objects.ts'
 import { startTestStack } from '../../stack.ts'
 
 let stack: Awaited<ReturnType<typeof startTestStack>>

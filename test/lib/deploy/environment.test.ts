@@ -50,6 +50,11 @@ describe('the environment', () => {
 
   it('tells of the functions’ prefix only whoever runs operations, or has notices sent', () => {
     expect(whoKnows('ESPALIER_FUNCTION_PREFIX')).toEqual([
+      'tool-sub_agent-sub_agent',
+      'tool-sub_agent-handover',
+      'tool-subagents-spawn_subagent',
+      'tool-subagents-spawn_subagents',
+      'tool-subagents-subagent_cancel',
       'admin-agents',
       'admin-subscriptions',
       'admin-tasks',

@@ -3,6 +3,8 @@ import { dynamodb } from '../../../lib/aws/dynamodb.ts'
 import { lambda } from '../../../lib/aws/lambda.ts'
 import { s3 } from '../../../lib/aws/s3.ts'
 import { stepFunctions } from '../../../lib/aws/step-functions.ts'
+import type { Manifest } from '../../../lib/deploy/make-bundles.ts'
+import { narrowed } from '../../../lib/deploy/narrow.ts'
 import { permissionsOf } from '../../../lib/deploy/permissions.ts'
 import type { FunctionSpec } from '../../../lib/http/route-table.ts'
 import { type Access, allows, targetsOf } from './iam.ts'
@@ -16,9 +18,10 @@ export const actAs = <T>(spec: FunctionSpec, work: () => T): T => running.run(sp
 
 /**
  * Has every client of AWS ask the role of the function that runs, and refuse what it doesn't
- * allow. Returns what was refused, and by whom; what no function asks for is let through.
+ * allow: where there are bundles, no more than they are seen to ask for. Returns what was refused,
+ * and by whom; what no function asks for is let through.
  */
-export const guardClients = (): { refused: string[]; asked: () => number } => {
+export const guardClients = (bundles?: Manifest): { refused: string[]; asked: () => number } => {
   const refused: string[] = []
   let asked = 0
   const check = (command: string, input: Input) => {
@@ -26,7 +29,8 @@ export const guardClients = (): { refused: string[]; asked: () => number } => {
     if (!spec) return
     asked += 1
     const targets = targetsOf(spec.name)
-    const statements = permissionsOf(spec, targets)
+    const all = permissionsOf(spec, targets)
+    const statements = bundles ? narrowed(all, bundles[spec.module]?.actions ?? []) : all
     for (const access of accessesOf(command, input)) {
       if (allows(statements, access)) continue
       refused.push(

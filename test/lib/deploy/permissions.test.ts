@@ -250,7 +250,18 @@ describe('only', () => {
     const invoke = (name: string) => ({ action: 'lambda:InvokeFunction', resource: prefix + name })
     expect(whoMay(invoke('tool-time-now'))).toEqual(['admin-approvals', 'tick', 'sweep'])
     expect(whoMay(invoke('admin-keys'))).toEqual([])
-    const telling = ['admin-agents', 'admin-subscriptions', 'admin-tasks', 'tick', 'sweep']
+    const telling = [
+      'tool-sub_agent-sub_agent',
+      'tool-sub_agent-handover',
+      'tool-subagents-spawn_subagent',
+      'tool-subagents-spawn_subagents',
+      'tool-subagents-subagent_cancel',
+      'admin-agents',
+      'admin-subscriptions',
+      'admin-tasks',
+      'tick',
+      'sweep',
+    ]
     expect(whoMay(invoke(NOTIFY_FUNCTION))).toEqual(telling)
   })
 

@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { routeTable } from '../../../functions/routes.ts'
@@ -7,6 +10,7 @@ import { callKey, EVENT_GRACE_MS, getCall, moveChange } from '../../../lib/call/
 import { type Id, newId } from '../../../lib/core/ids.ts'
 import { MAX_INLINE_BYTES } from '../../../lib/data/large.ts'
 import { transact } from '../../../lib/data/transact.ts'
+import { makeBundles } from '../../../lib/deploy/make-bundles.ts'
 import type { FunctionSpec } from '../../../lib/http/route-table.ts'
 import { sendDue } from '../../../lib/notification/send-due.ts'
 import { listParts } from '../../../lib/task/remains.ts'
@@ -48,7 +52,9 @@ beforeAll(async () => {
       return { handler: acting }
     },
   })
-  guard = guardClients()
+  const directory = await mkdtemp(path.join(tmpdir(), 'roles-'))
+  guard = guardClients(await makeBundles(table, directory))
+  await rm(directory, { recursive: true })
 })
 afterEach(() => expect(guard.refused.splice(0)).toEqual([]))
 afterAll(() => stack.stop())
