@@ -9,7 +9,7 @@ export const make = ({ type, name, inputs }: Registered): Made => {
   const physical = String(
     inputs.name ?? inputs.bucket ?? inputs.identifier ?? `${name}-${drawn(type + name, 7)}`,
   )
-  const maker = MAKERS[type]
+  const maker = name.endsWith(ZONE_LOOKUP) ? findZone : MAKERS[type]
   if (maker) return maker({ name, inputs, physical })
   if (!type.startsWith('aws:')) return { id: physical, outputs: {} }
   throw new Error(
@@ -84,6 +84,26 @@ const makeQueue: Maker = ({ physical }) => {
   return { id: url, outputs: { name: physical, url, arn: arnOf('sqs', physical) } }
 }
 
+/** SST's own, which asks the account for the zone of a domain. */
+const ZONE_LOOKUP = '.sst.aws.HostedZoneLookup'
+const findZone: Maker = ({ name }) => ({ id: name, outputs: { zoneId: 'Z0EXAMPLE' } })
+
+/** A certificate, with the record by which AWS sees whose the domain is. */
+const makeCertificate: Maker = ({ name, inputs }) => ({
+  id: drawn(name),
+  outputs: {
+    arn: arnOf('acm', `certificate/${drawn(name)}`, { region: 'us-east-1' }),
+    domainValidationOptions: [
+      {
+        domainName: inputs.domainName,
+        resourceRecordName: `_proof.${inputs.domainName}.`,
+        resourceRecordType: 'CNAME',
+        resourceRecordValue: '_proof.acm-validations.aws.',
+      },
+    ],
+  },
+})
+
 const makeDistribution: Maker = ({ name }) => ({
   id: drawn(name).toUpperCase(),
   outputs: {
@@ -102,6 +122,11 @@ const makeFunctionUrl: Maker = ({ name }) => ({
 })
 
 const MAKERS: Record<string, Maker> = {
+  'aws:acm/certificate:Certificate': makeCertificate,
+  'aws:acm/certificateValidation:CertificateValidation': ({ name, inputs }) => ({
+    id: drawn(name),
+    outputs: { certificateArn: inputs.certificateArn },
+  }),
   'aws:apigatewayv2/api:Api': makeApi,
   'aws:apigatewayv2/integration:Integration': numbered,
   'aws:apigatewayv2/route:Route': numbered,
@@ -120,6 +145,7 @@ const MAKERS: Record<string, Maker> = {
   'aws:lambda/functionEventInvokeConfig:FunctionEventInvokeConfig': numbered,
   'aws:lambda/functionUrl:FunctionUrl': makeFunctionUrl,
   'aws:lambda/permission:Permission': numbered,
+  'aws:route53/record:Record': numbered,
   'aws:s3/bucket:Bucket': makeBucket,
   'aws:s3/bucketCorsConfiguration:BucketCorsConfiguration': numbered,
   'aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration': numbered,
