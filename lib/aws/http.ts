@@ -53,7 +53,7 @@ export const exchange = (
         resolve({
           status: response.statusCode ?? 0,
           headers: response.headers,
-          body: Buffer.concat(chunks),
+          body: bytesOf(Buffer.concat(chunks)),
         }),
       )
     })
@@ -61,6 +61,10 @@ export const exchange = (
     request.on('timeout', () => request.destroy(timeoutError(silenceMs)))
     request.end(body)
   })
+
+/** The same bytes without what a buffer has of its own: it writes itself otherwise in JSON. */
+const bytesOf = ({ buffer, byteOffset, byteLength }: Buffer): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength)
 
 /** An `import` of these would also load all that they offer and is not used here, such as `fetch`. */
 const builtin = (protocol: string) =>
