@@ -45,10 +45,10 @@ const main = async (): Promise<void> => {
 
 const report = async (manifest: Manifest, directory: string, runs: number): Promise<void> => {
   print(row(['function', 'start', 'of', 'whole', 'of', 'import', 'heaviest, in KiB']))
-  let isOver = false
+  const over: string[] = []
   for (const [module, { startBytes, bytes, parts }] of Object.entries(manifest)) {
     const { startKiB, wholeKiB } = budgetOf(module)
-    isOver ||= startBytes > startKiB * 1024 || bytes > wholeKiB * 1024
+    if (startBytes > startKiB * 1024 || bytes > wholeKiB * 1024) over.push(module)
     const file = path.join(directory, module, `${BUNDLE_ENTRY}.mjs`)
     const heaviest = parts.slice(0, SHOWN_PARTS).map(part => `${part.from} ${kib(part.bytes)}`)
     print(
@@ -66,8 +66,10 @@ const report = async (manifest: Manifest, directory: string, runs: number): Prom
   print(
     'KiB; start is what is read before anything is asked of a function. Budgets: lib/deploy/budget.ts',
   )
-  if (isOver) {
-    print('Some are over their budget.')
+  if (over.length > 0) {
+    print(
+      `Over their budget: ${over.join(', ')}. Import what is heavy inside the operation that uses it, or give the function a budget of its own.`,
+    )
     process.exitCode = 1
   }
 }
@@ -88,6 +90,7 @@ const row = ([module = '', ...cells]: string[]): string =>
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
 await main().catch(error => {
-  print(error instanceof AppError ? error.message : String(error))
+  // Of a file that can't be loaded, the stack alone says which it is.
+  print(error instanceof Error && !(error instanceof AppError) ? `${error.stack}` : error.message)
   process.exitCode = 1
 })
