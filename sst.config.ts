@@ -78,6 +78,9 @@ export default $config({
     const { gatewayReport } = await import('./lib/deploy/group-routes.ts')
     return {
       api: front.url,
+      // A rotation of keys, a restore and a removal ask for both by name.
+      table: stores.data.name,
+      bucket: stores.objects.name,
       deadLetters: deadLetters.url,
       ...(topic ? { alarms: topic.arn } : {}),
       // Where the domain's DNS is elsewhere, its CNAME leads here.
