@@ -41,6 +41,7 @@ export default $config({
     const { functions: specs, routes, schedules } = table
     const prefix = names.prefixOf($app)
     await refuseWrong(table, prefix)
+    const code = await bundler()
     const quota = await concurrencyQuota()
     const { domain, alarms, ticks, notices } = optionsOf($app, quota)
 
@@ -56,6 +57,7 @@ export default $config({
       linkKeys,
       deadLetters,
       ticks,
+      code,
     })
     const functions = new Map(specs.map(spec => [spec.name, makeFunction(spec)]))
     const arnOf = (name: string) => functions.get(name)?.arn ?? names.noFunction(name)
@@ -228,12 +230,14 @@ const functionMaker = async (
     linkKeys,
     deadLetters,
     ticks,
+    code,
   }: {
     front: sst.aws.Router
     linkKeys: $util.Output<string>
     deadLetters: sst.aws.Queue
     /** How many ticks run at once at most, where that is limited. */
     ticks: number | undefined
+    code: Awaited<ReturnType<typeof bundler>>
   },
 ) => {
   const { eventRulesOf } = await import('./lib/deploy/dead-letters.ts')
@@ -245,7 +249,6 @@ const functionMaker = async (
     './lib/deploy/secrets.ts'
   )
   const { stageOf } = await import('./lib/deploy/stage.ts')
-  const { codeOf, allowed } = await bundler()
   const { logRetention } = stageOf($app)
   const { partition } = aws.getPartitionOutput()
   const { region } = aws.getRegionOutput()
@@ -318,13 +321,13 @@ const functionMaker = async (
     const events = eventRulesOf(spec)
     return new sst.aws.Function(functionComponent(spec), {
       name,
-      ...codeOf(spec),
+      ...code.codeOf(spec),
       runtime: 'nodejs24.x',
       architecture: 'arm64',
       memory: `${spec.memoryMb} MB`,
       timeout: `${spec.timeoutSeconds} seconds`,
       environment: environmentOf(spec),
-      permissions: targets.apply(to => allowed(spec, permissionsOf(spec, to))),
+      permissions: targets.apply(to => code.allowed(spec, permissionsOf(spec, to))),
       logging: { retention: logRetention },
       ...(events ? { retries: events.retries } : {}),
       ...(spec.name === 'tick' && ticks !== undefined ? { concurrency: { reserved: ticks } } : {}),
@@ -353,17 +356,17 @@ const functionMaker = async (
  */
 const bundler = async () => {
   const { narrowed } = await import('./lib/deploy/narrow.ts')
-  const { BUNDLES, prepareBundles } = await import('./lib/deploy/prepare-bundles.ts')
+  const { prepareBundles } = await import('./lib/deploy/prepare-bundles.ts')
   type Statements = Parameters<typeof narrowed>[0]
   if ($dev)
     return {
       codeOf: ({ module }: FunctionSpec) => ({ handler: `functions/${module}.handler` }),
       allowed: (_: FunctionSpec, statements: Statements) => [...statements],
     }
-  const bundles = await prepareBundles($cli.paths.root)
+  const { folder, bundles } = await prepareBundles($cli.paths.root, $app.stage)
   return {
     codeOf: ({ module }: FunctionSpec) => ({
-      bundle: `${BUNDLES}/${module}`,
+      bundle: `${folder}/${module}`,
       handler: 'index.handler',
     }),
     allowed: ({ module }: FunctionSpec, statements: Statements) =>

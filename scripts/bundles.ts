@@ -7,11 +7,10 @@ import { AppError } from '../lib/core/errors.ts'
 import { budgetOf } from '../lib/deploy/budget.ts'
 import { BUNDLE_ENTRY } from '../lib/deploy/bundle.ts'
 import { type Manifest, makeBundles } from '../lib/deploy/make-bundles.ts'
-import { BUNDLES } from '../lib/deploy/prepare-bundles.ts'
 import { measureIn, median } from './bench/process.ts'
 
 // `npm run bundles` bundles every function as a deploy does and says how heavy each is; with --write
-// it leaves the bundles where a deploy finds them.
+// and a folder it leaves them there, as a deploy has it do.
 
 const CHILD = path.join(import.meta.dirname, 'bench/child.ts')
 const DEFAULT_RUNS = 5
@@ -22,7 +21,7 @@ const kib = (bytes: number): string => `${Math.round(bytes / 1024)}`
 const main = async (): Promise<void> => {
   const { values } = parseArgs({
     options: {
-      write: { type: 'boolean', default: false },
+      write: { type: 'string' },
       runs: { type: 'string', default: String(DEFAULT_RUNS) },
     },
   })
@@ -31,8 +30,8 @@ const main = async (): Promise<void> => {
     throw new AppError('BAD_REQUEST', '--runs takes how often each start is timed: 0, 1, 2, …')
   const table = await routeTable()
   if (values.write) {
-    const manifest = await makeBundles(table, path.resolve(BUNDLES))
-    print(`${Object.keys(manifest).length} bundles are in ${BUNDLES}.`)
+    const manifest = await makeBundles(table, path.resolve(values.write))
+    print(`${Object.keys(manifest).length} bundles are in ${values.write}.`)
     return
   }
   const directory = await mkdtemp(path.join(tmpdir(), 'espalier-bundles-'))

@@ -5,23 +5,29 @@ import { promisify } from 'node:util'
 import { AppError } from '../core/errors.ts'
 import type { Manifest } from './make-bundles.ts'
 
-/** Where a deploy finds what it uploads, relative to the project. */
-export const BUNDLES = 'dist/functions'
-/** What is in them, in the same folder. */
+/** What is in bundles, in the same folder. */
 export const MANIFEST = 'manifest.json'
+
+/** Bundles that are ready: where, relative to the project, and what is in them. */
+export type Prepared = { folder: string; bundles: Manifest }
+
+/** Where a stage's deploy finds what it uploads: two stages may be deployed at once. */
+export const bundlesFolder = (stage: string): string => `dist/${stage}`
 
 /**
  * Has `npm run bundles` make what is deployed, and reads what it says of it. It runs by itself: SST
  * evaluates its config with an esbuild of its own, of another version.
  */
-export const prepareBundles = async (root: string): Promise<Manifest> => {
+export const prepareBundles = async (root: string, stage: string): Promise<Prepared> => {
+  const folder = bundlesFolder(stage)
   const node = path.join(root, 'node_modules/.bin/node')
   const script = path.join(root, 'scripts/bundles.ts')
   try {
-    await promisify(execFile)(node, [script, '--write'], { cwd: root })
+    await promisify(execFile)(node, [script, '--write', folder], { cwd: root })
   } catch (error) {
     const { stdout, message } = error as Error & { stdout?: string }
     throw new AppError('INVALID_DEFINITION', stdout?.trim() || message)
   }
-  return JSON.parse(await readFile(path.join(root, BUNDLES, MANIFEST), 'utf8'))
+  const bundles = JSON.parse(await readFile(path.join(root, folder, MANIFEST), 'utf8')) as Manifest
+  return { folder, bundles }
 }

@@ -38,6 +38,12 @@ describe.each([
   it('evaluates to its end', () => {
     expect(syntheses[stage].errors).toEqual([])
     expect(syntheses[stage].outputs.api).toMatch(/^https:\/\/[0-9a-f]+\.cloudfront\.net$/)
+    const { table, bucket } = syntheses[stage].outputs
+    expect([typeof table, typeof bucket]).toEqual(['string', 'string'])
+    const tick = syntheses[stage].resources.find(({ inputs }) => inputs.name === `${prefix}tick`)
+    expect(tick?.inputs).toMatchObject({
+      environment: { variables: { ESPALIER_TABLE: table, ESPALIER_BUCKET: bucket } },
+    })
   })
 
   it('has each function of the table, with its memory, time, role and logs, and no other', () => {

@@ -6,10 +6,11 @@ import { synthesize } from './synth/synthesize.ts'
 
 // What is wrong before anything is made: a deploy says which and why, all by itself.
 
+const KEYS = { SettingsKeys: SECRETS.SettingsKeys, LinkKeys: SECRETS.LinkKeys }
+
 /** A deploy by somebody whose secrets are set, but for what is asked. */
 const errorsOf = async (asked: Partial<Request>): Promise<string> => {
-  const secrets = { SettingsKeys: SECRETS.SettingsKeys, LinkKeys: SECRETS.LinkKeys }
-  const { errors } = await synthesize({ stage: 'ada', secrets, ...asked })
+  const { errors } = await synthesize({ stage: 'ada', secrets: KEYS, ...asked })
   return errors.join('\n')
 }
 
@@ -85,7 +86,9 @@ describe.concurrent('a deploy stops, and says why,', () => {
       'prepareBundles',
       "() => async () => { throw new AppError('INVALID_DEFINITION', 'functions/tools/dice.ts exports no handler') }",
     )
-    expect(await errorsOf({ replaced })).toContain('functions/tools/dice.ts exports no handler')
+    const { errors, resources } = await synthesize({ stage: 'ada', secrets: KEYS, replaced })
+    expect(errors.join()).toContain('functions/tools/dice.ts exports no handler')
+    expect(resources.filter(({ type }) => type.startsWith('aws:'))).toEqual([])
   })
 
   it('where sst.config.ts imports at its top, which SST forbids', async () => {

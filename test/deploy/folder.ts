@@ -3,7 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { prepareBundles } from '../../lib/deploy/prepare-bundles.ts'
-import { ROOT } from './synth/synthesize.ts'
+import { BUNDLED, ROOT } from './synth/synthesize.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -14,7 +14,7 @@ declare module 'vitest' {
 
 /** Bundles what is deployed, as a deploy has it done, once for all syntheses. */
 export const setup = async ({ provide }: TestProject) => {
-  await prepareBundles(ROOT)
+  await prepareBundles(ROOT, BUNDLED)
   const folder = mkdtempSync(path.join(os.tmpdir(), 'syntheses-'))
   provide('syntheses', folder)
   return () => rmSync(folder, { recursive: true, force: true })

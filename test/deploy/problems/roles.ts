@@ -4,12 +4,12 @@ import type { Manifest } from '../../../lib/deploy/make-bundles.ts'
 import { functionName } from '../../../lib/deploy/names.ts'
 import { narrowed } from '../../../lib/deploy/narrow.ts'
 import { permissionsOf, type Statement, type Targets } from '../../../lib/deploy/permissions.ts'
-import { BUNDLES, MANIFEST } from '../../../lib/deploy/prepare-bundles.ts'
+import { bundlesFolder, MANIFEST } from '../../../lib/deploy/prepare-bundles.ts'
 import type { FunctionSpec } from '../../../lib/http/route-table.ts'
 import { ACCOUNT, REGION } from '../synth/account.ts'
 import { type IamStatement, lambdas, one, type Role, roles } from '../synth/find.ts'
 import type { Synthesis } from '../synth/synthesis.ts'
-import { ROOT } from '../synth/synthesize.ts'
+import { BUNDLED, ROOT } from '../synth/synthesize.ts'
 import { compareLists, differs } from './differs.ts'
 
 /** Of a role's inline policies together, white space not counted: "IAM and AWS STS quotas". */
@@ -36,7 +36,9 @@ export const roleProblems = (
 ): string[] => {
   const made = roles(synthesis)
   const functions = lambdas(synthesis)
-  const bundles = JSON.parse(readFileSync(path.join(ROOT, BUNDLES, MANIFEST), 'utf8')) as Manifest
+  const bundles = JSON.parse(
+    readFileSync(path.join(ROOT, bundlesFolder(BUNDLED), MANIFEST), 'utf8'),
+  ) as Manifest
   return [
     ...made.flatMap(role => [
       ...statementProblems(role),

@@ -7,6 +7,8 @@ import { type Replaced, wrapExport } from './change.ts'
 import type { Request, Synthesis } from './synthesis.ts'
 import { createTurns } from './turns.ts'
 
+/** The stage as which bundles are made, once for all syntheses. */
+export const BUNDLED = 'test-deploy'
 export const ROOT = path.join(import.meta.dirname, '../../..')
 
 /** Each takes a core and some hundred megabytes. */
@@ -44,7 +46,10 @@ const bundledBefore = (): Replaced =>
   wrapExport(
     'lib/deploy/prepare-bundles.ts',
     'prepareBundles',
-    "() => async root => JSON.parse(await readFile(path.join(root, BUNDLES, MANIFEST), 'utf8'))",
+    `() => async root => {
+      const folder = bundlesFolder('${BUNDLED}')
+      return { folder, bundles: JSON.parse(await readFile(path.join(root, folder, MANIFEST), 'utf8')) }
+    }`,
   )
 
 const runIn = ({
