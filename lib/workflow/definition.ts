@@ -9,16 +9,21 @@ export const MAX_WAIT_SECONDS = 86_400
 /** A tick's function has Lambda's longest time; past it, the state machine gives it up. */
 export const TICK_TIMEOUT_SECONDS = 900
 
-/** A function that was throttled or died is asked again, ever more slowly, at random moments. */
+/** Asked again ever more slowly, at random moments. */
+const SLOWLY = {
+  IntervalSeconds: 2,
+  BackoffRate: 2,
+  MaxDelaySeconds: 120,
+  JitterStrategy: 'FULL',
+} as const
+
+/**
+ * A function that finds no room (the account's, or what ticks may take of it) has done nothing wrong:
+ * it is asked again for half an hour or so. One that died is for some minutes.
+ */
 const RETRY = [
-  {
-    ErrorEquals: ['States.ALL'],
-    IntervalSeconds: 2,
-    BackoffRate: 2,
-    MaxAttempts: 8,
-    MaxDelaySeconds: 120,
-    JitterStrategy: 'FULL',
-  },
+  { ErrorEquals: ['Lambda.TooManyRequestsException'], MaxAttempts: 30, ...SLOWLY },
+  { ErrorEquals: ['States.ALL'], MaxAttempts: 8, ...SLOWLY },
 ]
 
 /**
@@ -75,10 +80,7 @@ export const definition = ({ tick, park }: WorkflowFunctions) => ({
       ResultPath: null,
       TimeoutSecondsPath: '$.tick.waitSeconds',
       // The end of a wait is no error: the tick looks what has come.
-      Retry: [
-        { ErrorEquals: ['States.Timeout'], MaxAttempts: 0 },
-        { ...RETRY[0], ErrorEquals: ['States.ALL'] },
-      ],
+      Retry: [{ ErrorEquals: ['States.Timeout'], MaxAttempts: 0 }, ...RETRY],
       Catch: [{ ErrorEquals: ['States.ALL'], ResultPath: null, Next: 'Tick' }],
       Next: 'Tick',
     },

@@ -73,7 +73,8 @@ describe('an execution', () => {
   const worst = (state: (typeof States)[keyof typeof States]): number => {
     const enteredAndExited = 2
     if (!('Retry' in state)) return enteredAndExited
-    const retries = Math.max(...state.Retry.map(({ MaxAttempts = 0 }) => MaxAttempts))
+    // Each rule counts its own.
+    const retries = state.Retry.reduce((sum, { MaxAttempts = 0 }) => sum + MaxAttempts, 0)
     // Scheduled, started, and succeeded or failed; one that hands out a token is submitted, too.
     const ofOneTry = state.Resource.endsWith('.waitForTaskToken') ? 4 : 3
     return enteredAndExited + (retries + 1) * ofOneTry
@@ -86,6 +87,17 @@ describe('an execution', () => {
     const uncounted = worst(Tick) + worst(Choose) + worst(Pause)
     const most = (MAX_TICKS_PER_GENERATION + 1) * (counted + uncounted)
     expect(most).toBeLessThan(MAX_HISTORY_EVENTS)
+  })
+
+  it('asks a function that finds no room again for a while, and no failure counts among that', () => {
+    for (const { Retry } of [States.Tick, States.Park]) {
+      const [noRoom, rest] = Retry.slice(-2)
+      expect(noRoom?.ErrorEquals).toEqual(['Lambda.TooManyRequestsException'])
+      expect(rest?.ErrorEquals).toEqual(['States.ALL'])
+      const { MaxAttempts = 0, MaxDelaySeconds = 0 } = noRoom as (typeof States.Tick.Retry)[number]
+      // Half of the longest on the average: the moments are random.
+      expect((MaxAttempts * MaxDelaySeconds) / 2 / 60).toBeGreaterThanOrEqual(30)
+    }
   })
 
   it('has a name that fits, whatever the generation', () => {
