@@ -31,7 +31,11 @@ export const moveOn = async (item: Record<string, AttributeValue>): Promise<void
       collect,
     ),
     ConditionExpression: conditionOf(
-      Object.fromEntries(read.map(name => [name, before[name] ?? is.absent])),
+      // A row that is gone lacks all that a step may have found missing: it is not to come back.
+      {
+        pk: is.present,
+        ...Object.fromEntries(read.map(name => [name, before[name] ?? is.absent])),
+      },
       collect,
     ),
     ...collect.attributes(),

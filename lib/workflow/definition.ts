@@ -22,7 +22,7 @@ const SLOWLY = {
  * it is asked again for half an hour or so. One that died is for some minutes.
  */
 const RETRY = [
-  { ErrorEquals: ['Lambda.TooManyRequestsException'], MaxAttempts: 30, ...SLOWLY },
+  { ErrorEquals: ['Lambda.TooManyRequestsException'], MaxAttempts: 36, ...SLOWLY },
   { ErrorEquals: ['States.ALL'], MaxAttempts: 8, ...SLOWLY },
 ]
 

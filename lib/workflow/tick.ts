@@ -54,10 +54,10 @@ export type TickContext = {
 }
 
 /**
- * Ticks of one execution. Each has 7 to 15 events of Step Functions' 25,000 as a rule, and 400 where
+ * Ticks of one execution. Each has 7 to 15 events of Step Functions' 25,000 as a rule, and 460 where
  * every function fails as often as it is tried again, and another tick holds the lease.
  */
-export const MAX_TICKS_PER_GENERATION = 60
+export const MAX_TICKS_PER_GENERATION = 50
 /** A step is begun only where a model request and the call after it would still fit. */
 export const STEP_RESERVE_MS = MODEL_TIMEOUT_MS + CALL_RESERVE_MS
 /** When a tick that lost its lease looks again. */
