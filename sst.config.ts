@@ -356,7 +356,7 @@ const functionMaker = async (
  */
 const bundler = async () => {
   const { narrowed } = await import('./lib/deploy/narrow.ts')
-  const { prepareBundles } = await import('./lib/deploy/prepare-bundles.ts')
+  const { BUNDLE_HANDLER, prepareBundles } = await import('./lib/deploy/prepare-bundles.ts')
   type Statements = Parameters<typeof narrowed>[0]
   if ($dev)
     return {
@@ -367,7 +367,7 @@ const bundler = async () => {
   return {
     codeOf: ({ module }: FunctionSpec) => ({
       bundle: `${folder}/${module}`,
-      handler: 'index.handler',
+      handler: BUNDLE_HANDLER,
     }),
     allowed: ({ module }: FunctionSpec, statements: Statements) =>
       narrowed(statements, bundles[module]?.actions ?? []),

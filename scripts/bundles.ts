@@ -5,8 +5,8 @@ import { parseArgs } from 'node:util'
 import { routeTable } from '../functions/routes.ts'
 import { AppError } from '../lib/core/errors.ts'
 import { budgetOf } from '../lib/deploy/budget.ts'
-import { BUNDLE_ENTRY } from '../lib/deploy/bundle.ts'
 import { type Manifest, makeBundles } from '../lib/deploy/make-bundles.ts'
+import { BUNDLE_ENTRY } from '../lib/deploy/prepare-bundles.ts'
 import { measureIn, median } from './bench/process.ts'
 
 // `npm run bundles` bundles every function as a deploy does and says how heavy each is; with --write

@@ -3,10 +3,7 @@ import path from 'node:path'
 import { build, type Metafile, type Plugin } from 'esbuild'
 import type { RouteTable } from '../http/route-table.ts'
 import { type Deployed, leaveOut } from './leave-out.ts'
-
-/** The file of a bundle that Lambda loads, and what it calls in it. */
-export const BUNDLE_ENTRY = 'index'
-export const BUNDLE_HANDLER = `${BUNDLE_ENTRY}.handler`
+import { BUNDLE_ENTRY } from './prepare-bundles.ts'
 
 /** A part of a bundle by where it comes from, a package or a folder of ours, and its bytes. */
 export type Part = { from: string; bytes: number }

@@ -17,10 +17,6 @@ const canAsk = (actions: readonly string[], allowed: string): boolean =>
   actions.includes(allowed) ||
   (actions.includes(TRANSACTION) && IN_TRANSACTIONS.includes(allowed))
 
-/** What a bundle can ask for, as a role names it. */
-export const askedOf = (actions: readonly string[]): string[] =>
-  actions.filter(action => action !== TRANSACTION)
-
 /**
  * Permissions without what a bundle never asks for: a word of a reach opens what all need that have
  * it, and few need all.

@@ -5,6 +5,10 @@ import { promisify } from 'node:util'
 import { AppError } from '../core/errors.ts'
 import type { Manifest } from './make-bundles.ts'
 
+/** The file of a bundle that Lambda loads, and what it calls in it. */
+export const BUNDLE_ENTRY = 'index'
+export const BUNDLE_HANDLER = `${BUNDLE_ENTRY}.handler`
+
 /** What is in bundles, in the same folder. */
 export const MANIFEST = 'manifest.json'
 

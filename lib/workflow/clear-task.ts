@@ -37,14 +37,14 @@ export const clearTask = async (
   const others = rows.filter(row => row.sk !== last.sk && !isOfRemains(row))
   if (!(await inGroups(others, AT_ONCE, table.remove, isOver))) return false
   await table.remove(last)
-  await clearObjects(`large/${taskId}/`)
+  await removeObjects(`large/${taskId}/`)
   return true
 }
 
 /** Removes one call: its decisions, its files, its record. */
 const clearCall = async (id: Id<'call'>): Promise<void> => {
   for (const key of await table.queryAll(Row, { pk: `decision#${id}` })) await table.remove(key)
-  for (const folder of ['large', 'results']) await clearObjects(`${folder}/${id}/`)
+  for (const folder of ['large', 'results']) await removeObjects(`${folder}/${id}/`)
   await table.remove(callKey(id))
 }
 
@@ -60,8 +60,4 @@ const noteRunning = async (key: table.Key, ids: Id<'call'>[]): Promise<Id<'call'
   const all = [...known, ...running]
   await table.update(Part, key, { set: { running: all } })
   return all
-}
-
-const clearObjects = async (prefix: string): Promise<void> => {
-  await removeObjects(prefix)
 }

@@ -6,13 +6,8 @@ import type { Plugin } from 'esbuild'
 import { createClient, dataOf } from '../../functions/client.ts'
 import { routeTable } from '../../functions/routes.ts'
 import { setLogSink } from '../../lib/core/log.ts'
-import {
-  BUNDLE_ENTRY,
-  type Bundle,
-  bundle,
-  bundleFile,
-  deployedModules,
-} from '../../lib/deploy/bundle.ts'
+import { type Bundle, bundle, bundleFile, deployedModules } from '../../lib/deploy/bundle.ts'
+import { BUNDLE_ENTRY } from '../../lib/deploy/prepare-bundles.ts'
 import type { RouteTable } from '../../lib/http/route-table.ts'
 import { startStack } from '../../lib/local/stack.ts'
 import { loadFunction } from '../load-function.ts'

@@ -19,11 +19,9 @@ import { DEFAULT_MAX_RESULT_CHARS } from '../../../lib/tool/define.ts'
 import { deleteTask } from '../../../lib/workflow/delete-task.ts'
 import { finishDeletions } from '../../../lib/workflow/finish-deletions.ts'
 import { sweep } from '../../../lib/workflow/sweep.ts'
-import { createClient } from '../../../scripts/demo/client.ts'
-import { play, prepare, share } from '../../../scripts/demo/job.ts'
-import { chooseScript } from '../../../scripts/demo/script.ts'
 import { loadFunction } from '../../../scripts/load-function.ts'
 import { createBrowser } from '../../browser.ts'
+import { playMainJob } from '../../main-job.ts'
 import { startProvider } from '../../oidc.ts'
 import { startTestStack } from '../../stack.ts'
 import { startReceiver } from '../notification/subscribed.ts'
@@ -98,19 +96,7 @@ const taskWith = (id: string, status: string) =>
 
 describe('the functions, each under its own role,', () => {
   it('do the main job from its first request to its last', async () => {
-    const client = createClient(stack.url, stack.adminKey)
-    const silent = () => {}
-    const stage = {
-      client,
-      url: stack.url,
-      script: chooseScript({}),
-      timeline: { chapter: silent, tell: silent, figures: silent },
-      activity: () => ({ running: stack.running(), waiting: stack.waiting() }),
-    }
-    const password = 'a password of the test'
-    const { root, child } = await play(stage, await prepare(stage, password))
-    await share(stage, child, password)
-    expect(root.status).toBe('COMPLETED')
+    expect((await playMainJob(stack)).status).toBe('COMPLETED')
     expect(guard.asked()).toBeGreaterThan(100)
   })
 
